@@ -1,0 +1,3 @@
+//! worker
+use emit_llvm as _;
+fn main() {}

@@ -1,0 +1,2 @@
+//! wavesmith
+fn main() {}

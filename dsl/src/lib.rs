@@ -1,0 +1,3 @@
+//! The kernel language: IR, builder, verifier and text form.
+
+pub mod ir;
