@@ -1,0 +1,74 @@
+//! Arguments, dispatch to the verbs, and exit codes.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::{CliError, Outcome};
+use crate::report;
+use crate::verbs;
+
+/// Checked kernel generator for AMD GPUs: spec file to verified code object, without a GPU.
+///
+/// Exit codes: 0 done and right; 1 a rule, check, comparison or golden failed, or the emulator found
+/// a fault; 2 wrong usage or unreadable input; 3 something needed is unavailable.
+#[derive(Debug, Parser)]
+#[command(name = "wavesmith", version, propagate_version = true, max_term_width = 100)]
+struct CommandLine {
+    /// Print one JSON document on stdout; messages go to stderr.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// The verbs, one file each.
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Families, kernels, targets and the specs of the library
+    List(verbs::list::Args),
+    /// Every rule that a spec breaks, or the facts derived from it
+    Check(verbs::check::Args),
+    /// An artefact: kernel IR, LLVM IR, assembly text or code object
+    Emit(verbs::emit::Args),
+    /// Emit, load, launch, and compare with the float64 reference
+    Run(verbs::run::Args),
+    /// What a loader will see of a code object
+    Inspect(verbs::inspect::Args),
+    /// The code of a code object
+    Disasm(verbs::disasm::Args),
+    /// Hashes and properties of every artefact: check, bless, diff
+    Golden(verbs::golden::Args),
+    /// The toolchain, LLVM and devices: what is there, what is missing and what that costs
+    Doctor(verbs::doctor::Args),
+}
+
+/// Runs the verb that the process was called with.
+pub fn main() -> ExitCode {
+    let command_line = CommandLine::parse();
+    let json = command_line.json;
+    let result = run(command_line);
+    let code = match &result {
+        Ok(Outcome::Right) => 0,
+        Ok(Outcome::Wrong) => 1,
+        Err(error) => {
+            report::error(error, json);
+            error.exit_code()
+        }
+    };
+    ExitCode::from(code)
+}
+
+fn run(command_line: CommandLine) -> Result<Outcome, CliError> {
+    let json = command_line.json;
+    match command_line.verb {
+        Verb::List(args) => verbs::list::run(&args, json),
+        Verb::Check(args) => verbs::check::run(&args, json),
+        Verb::Emit(args) => verbs::emit::run(&args, json),
+        Verb::Run(args) => verbs::run::run(&args, json),
+        Verb::Inspect(args) => verbs::inspect::run(&args, json),
+        Verb::Disasm(args) => verbs::disasm::run(&args, json),
+        Verb::Golden(args) => verbs::golden::run(&args, json),
+        Verb::Doctor(args) => verbs::doctor::run(&args, json),
+    }
+}

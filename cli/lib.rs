@@ -1,0 +1,12 @@
+//! The command line of wavesmith and what its verbs share: the path from a spec file to verified
+//! bytes ([`pipeline`]), the harness that runs and judges a kernel ([`harness`]), and goldens
+//! ([`golden`]). The binaries are thin; tests, benches and examples use this library.
+
+pub mod command_line;
+pub mod error;
+pub mod files;
+pub mod golden;
+pub mod harness;
+pub mod pipeline;
+pub mod report;
+pub mod verbs;

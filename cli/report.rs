@@ -1,0 +1,77 @@
+//! What people and programs read: aligned text, or one JSON document.
+
+use std::io::Write;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::error::CliError;
+
+/// Prints one JSON document on stdout.
+///
+/// # Errors
+/// [`CliError::Stdout`] when stdout is gone.
+pub fn json(document: &impl Serialize) -> Result<(), CliError> {
+    let mut text = serde_json::to_string_pretty(document).map_err(CliError::Json)?;
+    text.push('\n');
+    bytes(text.as_bytes())
+}
+
+/// Writes bytes to stdout. A reader that stopped reading is no failure.
+///
+/// # Errors
+/// [`CliError::Stdout`] for any other failure.
+pub fn bytes(bytes: &[u8]) -> Result<(), CliError> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CliError::Stdout(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Prints text on stdout.
+///
+/// # Errors
+/// As [`bytes`].
+pub fn text(text: &str) -> Result<(), CliError> {
+    bytes(text.as_bytes())
+}
+
+/// Reports a failure: words on stderr, and a document on stdout where one was asked for.
+pub fn error(error: &CliError, as_json: bool) {
+    eprintln!("error: {error}");
+    if as_json {
+        let document = json!({ "error": { "exit": error.exit_code(), "message": error.to_string() } });
+        // Nothing is left to tell anybody when this fails too.
+        let _ = json(&document);
+    }
+}
+
+/// Rows of text in aligned columns, two spaces apart, without trailing blanks.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+
+    #[test]
+    fn columns_align_and_end_clean() {
+        let row = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
+        let rows = [row(&["a", "long", "x"]), row(&["bcd", "e"])];
+        assert_eq!(table(&rows), "a    long  x\nbcd  e\n");
+    }
+}

@@ -1,0 +1,166 @@
+//! The few calls into LLVM's C interface that inkwell does not offer: the only unsafe code of the project.
+#![expect(unsafe_code, reason = "LLVM's C interface is unsafe; inkwell has no safe form of these calls")]
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::OnceLock;
+
+use inkwell::builder::{Builder, BuilderError};
+use inkwell::context::Context;
+use inkwell::types::{AsTypeRef, IntType};
+use inkwell::values::{AsValueRef, IntValue, InstructionValue, PointerValue};
+use llvm_sys::core::{
+    LLVMBuildFenceSyncScope, LLVMBuildGEPWithNoWrapFlags, LLVMContextSetDiagnosticHandler, LLVMDisposeMessage,
+    LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity, LLVMGetSyncScopeID, LLVMGetVersion,
+};
+use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
+use llvm_sys::prelude::LLVMDiagnosticInfoRef;
+use llvm_sys::{LLVMAtomicOrdering, LLVMDiagnosticSeverity, LLVMGEPFlagInBounds, LLVMGEPFlagNUW};
+
+/// Collects LLVM's errors on a context for as long as it lives.
+///
+/// Without a handler LLVM prints the error and ends the process; with one, code generation goes on and
+/// its output is garbage, so a caller must look at [`Diagnostics::errors`] after every step.
+pub struct Diagnostics<'ctx> {
+    context: &'ctx Context,
+    errors: Box<RefCell<Vec<String>>>,
+}
+
+impl<'ctx> Diagnostics<'ctx> {
+    /// Starts collecting.
+    pub fn attach(context: &'ctx Context) -> Diagnostics<'ctx> {
+        let errors = Box::new(RefCell::new(Vec::new()));
+        let sink = std::ptr::from_ref::<RefCell<Vec<String>>>(&errors).cast_mut().cast::<c_void>();
+        // SAFETY: the context outlives `self` by its lifetime; the sink is boxed, so it does not move,
+        // and `drop` takes the handler away before the box is freed.
+        unsafe { LLVMContextSetDiagnosticHandler(context.raw(), Some(collect), sink) };
+        Diagnostics { context, errors }
+    }
+
+    /// The errors so far, in LLVM's order.
+    pub fn errors(&self) -> Vec<String> {
+        self.errors.borrow().clone()
+    }
+}
+
+impl Drop for Diagnostics<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the context is alive, and no handler is a legal value.
+        unsafe { LLVMContextSetDiagnosticHandler(self.context.raw(), None, std::ptr::null_mut()) };
+    }
+}
+
+/// LLVM's callback: keeps errors, drops remarks and warnings.
+extern "C" fn collect(info: LLVMDiagnosticInfoRef, sink: *mut c_void) {
+    // SAFETY: LLVM passes a valid diagnostic; the message is a C string that we own and give back.
+    let (severity, message) = unsafe {
+        let text = LLVMGetDiagInfoDescription(info);
+        let message = CStr::from_ptr(text).to_string_lossy().into_owned();
+        LLVMDisposeMessage(text);
+        (LLVMGetDiagInfoSeverity(info), message)
+    };
+    if matches!(severity, LLVMDiagnosticSeverity::LLVMDSError) {
+        // SAFETY: the pointer is the one given in `attach`, alive until the handler is taken away.
+        let errors = unsafe { &*sink.cast::<RefCell<Vec<String>>>() };
+        errors.borrow_mut().push(message);
+    }
+}
+
+/// What is called when LLVM cannot go on; it must end the process.
+static ON_FATAL: OnceLock<fn(&str) -> !> = OnceLock::new();
+
+/// Has LLVM's fatal errors reported by `report`, which ends the process: LLVM cannot continue, and
+/// unwinding through its frames is undefined. The first call counts.
+pub fn on_fatal_error(report: fn(&str) -> !) {
+    if ON_FATAL.set(report).is_ok() {
+        // SAFETY: the handler is a plain function, valid for the whole process; LLVM aborts when a
+        // second one is installed, which the guard above excludes.
+        unsafe { LLVMInstallFatalErrorHandler(Some(fatal)) };
+    }
+}
+
+extern "C" fn fatal(reason: *const c_char) {
+    // SAFETY: LLVM passes a C string that is valid during the call.
+    let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy();
+    if let Some(report) = ON_FATAL.get() {
+        report(&reason);
+    }
+}
+
+/// The exact version of the loaded LLVM, such as `22.1.2`.
+pub fn llvm_version() -> String {
+    let (mut major, mut minor, mut patch) = (0, 0, 0);
+    // SAFETY: three valid out-pointers to integers.
+    unsafe { LLVMGetVersion(&raw mut major, &raw mut minor, &raw mut patch) };
+    format!("{major}.{minor}.{patch}")
+}
+
+/// Promises that go with an address computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrapping {
+    /// Plain modular arithmetic.
+    Allowed,
+    /// Base and result lie in one object and the unsigned sum does not overflow.
+    InBounds,
+}
+
+/// `base + offset` in bytes.
+pub fn byte_offset<'ctx>(
+    builder: &Builder<'ctx>,
+    byte: IntType<'ctx>,
+    base: PointerValue<'ctx>,
+    offset: IntValue<'ctx>,
+    wrapping: Wrapping,
+) -> Result<PointerValue<'ctx>, BuilderError> {
+    builder.get_insert_block().ok_or(BuilderError::UnsetPosition)?;
+    let flags = match wrapping {
+        Wrapping::Allowed => 0,
+        Wrapping::InBounds => LLVMGEPFlagInBounds | LLVMGEPFlagNUW,
+    };
+    let mut index = [offset.as_value_ref()];
+    // SAFETY: builder, type and values belong to one live context, the builder stands in a block, the
+    // index array has the stated length, and the result of a GEP on a scalar pointer is a pointer.
+    let sum = unsafe {
+        PointerValue::new(LLVMBuildGEPWithNoWrapFlags(
+            builder.as_mut_ptr(),
+            byte.as_type_ref(),
+            base.as_value_ref(),
+            index.as_mut_ptr(),
+            1,
+            c"".as_ptr(),
+            flags,
+        ))
+    };
+    Ok(sum)
+}
+
+/// The two halves of a workgroup-scope ordering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FenceOrder {
+    /// What came before is visible before what follows the barrier.
+    Release,
+    /// What follows sees what came before the barrier.
+    Acquire,
+}
+
+/// A fence at workgroup scope: inkwell's own fences have no scope.
+pub fn workgroup_fence<'ctx>(
+    context: &Context,
+    builder: &Builder<'ctx>,
+    order: FenceOrder,
+) -> Result<InstructionValue<'ctx>, BuilderError> {
+    const SCOPE: &str = "workgroup";
+    let ordering = match order {
+        FenceOrder::Release => LLVMAtomicOrdering::LLVMAtomicOrderingRelease,
+        FenceOrder::Acquire => LLVMAtomicOrdering::LLVMAtomicOrderingAcquire,
+    };
+    builder.get_insert_block().ok_or(BuilderError::UnsetPosition)?;
+    // SAFETY: the name is passed with its length, builder and context are alive and belong together,
+    // the builder stands in a block, and a fence is an instruction.
+    let fence = unsafe {
+        let scope = LLVMGetSyncScopeID(context.raw(), SCOPE.as_ptr().cast(), SCOPE.len());
+        let fence = LLVMBuildFenceSyncScope(builder.as_mut_ptr(), ordering, scope, c"".as_ptr());
+        InstructionValue::new(fence)
+    };
+    Ok(fence)
+}

@@ -1,0 +1,12 @@
+//! What the emulator watches for beyond computing: one file a check.
+//!
+//! A check never changes what a kernel computes. Out-of-bounds accesses have no meaning to go on with and
+//! are faults of the memories themselves ([`Cause`](crate::Cause)); everything here is a
+//! [`Finding`](crate::Finding): the run goes on and its result is not to be trusted.
+//!
+//! What is not watched: missing wait states between instructions (`s_nop`), LDS and global races between
+//! waves, visibility of memory between waves and workgroups.
+
+pub(crate) mod alignment;
+pub(crate) mod undefined;
+pub(crate) mod waits;

@@ -1,0 +1,226 @@
+//! Use of a register before the wait for its load.
+//!
+//! Loads return when they return; only a wait on their counter tells that they did. The scoreboard holds
+//! what may still be outstanding: an operation leaves it when the waits so far *prove* it complete.
+//!
+//! * A wait for "at most n" proves an operation complete when more than n operations would have to be
+//!   outstanding with it: itself and, in an ordered queue, all younger ones of that queue.
+//! * Vector memory operations of one counter complete in order; LDS operations of a wave complete in
+//!   order; scalar loads, messages and FLAT operations do not, so only a wait for zero covers them.
+//!   FLAT operations count in two counters and need both.
+//! * A counter at its maximum stalls the next instruction, so no more operations than that are pending.
+//!
+//! Reading (RAW) or overwriting (WAW) a register with a pending load is a finding, except by a later load
+//! of the same ordered queue. Overwriting the address or data registers of a pending store is none: on
+//! both targets a store has read its registers by then, apart from the wait states that wide stores of
+//! gfx950 need (LLVM emits waits for neither).
+//!
+//! Sources: AMDGPUUsage (memory model tables), LLVM 22 `SIInsertWaitcnts`.
+
+use isa::Target;
+
+use crate::exec::Exec;
+use crate::finding::Rule;
+use crate::prepare::{Prepared, Span};
+
+/// Scalar and vector registers in one numbering, scalars first.
+const N_SLOTS: usize = 128 + 520;
+
+/// A counter that waits name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counter {
+    Vector,
+    VectorStore,
+    Lgkm,
+}
+
+/// Whether operations of a queue complete in the order of their issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Queue {
+    /// Global, scratch and buffer memory, ordered.
+    Vector,
+    /// LDS, ordered.
+    Lds,
+    /// Scalar memory, messages, FLAT: any order.
+    Unordered,
+}
+
+/// An operation that may be outstanding.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    /// Registers that its result goes to.
+    span: Span,
+    /// The instruction.
+    pc: u64,
+    queue: Queue,
+    /// Counters, one bit each, that have not yet proved it complete.
+    unproven: u8,
+}
+
+/// What a wave has outstanding.
+#[derive(Debug)]
+pub(crate) struct Scoreboard {
+    pending: Vec<Pending>,
+    /// One bit a register slot that some pending load writes.
+    slots: [u64; N_SLOTS.div_ceil(64)],
+    /// Largest values of the counters.
+    depths: [u32; 3],
+}
+
+fn bit(counter: Counter) -> u8 {
+    1 << counter as u8
+}
+
+impl Scoreboard {
+    pub(crate) fn new(target: Target) -> Scoreboard {
+        // Maxima of s_waitcnt's fields (LLVM 22 MC tables).
+        let depths = match target {
+            Target::Gfx950 => [63, 0, 15],
+            Target::Gfx1100 => [63, 63, 63],
+        };
+        Scoreboard { pending: Vec::with_capacity(64), slots: [0; N_SLOTS.div_ceil(64)], depths }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.pending.clear();
+        self.slots.fill(0);
+    }
+
+    /// An operation starts; `span` is empty when it writes no register.
+    pub(crate) fn issue(&mut self, pc: u64, queue: Queue, counters: &[Counter], span: Span) {
+        let unproven = counters.iter().fold(0, |bits, counter| bits | bit(*counter));
+        self.pending.push(Pending { span, pc, queue, unproven });
+        for slot in span.slots() {
+            self.slots[slot / 64] |= 1 << (slot % 64);
+        }
+        for counter in counters {
+            self.wait(*counter, self.depths[*counter as usize]);
+        }
+    }
+
+    /// A wait until at most `limit` operations of a counter are outstanding.
+    pub(crate) fn wait(&mut self, counter: Counter, limit: u32) {
+        if self.pending.len() <= limit as usize {
+            return;
+        }
+        let mut n_younger = [0_u32; 2];
+        for pending in self.pending.iter_mut().rev().filter(|pending| pending.unproven & bit(counter) != 0) {
+            let outstanding_with_it = match pending.queue {
+                Queue::Unordered => 1,
+                ordered => {
+                    n_younger[ordered as usize] += 1;
+                    n_younger[ordered as usize]
+                }
+            };
+            if outstanding_with_it > limit {
+                pending.unproven &= !bit(counter);
+            }
+        }
+        self.pending.retain(|pending| pending.unproven != 0);
+        self.slots.fill(0);
+        for slot in self.pending.iter().flat_map(|pending| pending.span.slots()) {
+            self.slots[slot / 64] |= 1 << (slot % 64);
+        }
+    }
+
+    #[inline]
+    fn is_pending(&self, span: Span) -> bool {
+        span.slots().any(|slot| self.slots[slot / 64] >> (slot % 64) & 1 == 1)
+    }
+}
+
+/// Reports the registers of an instruction that have loads pending.
+#[inline]
+pub(crate) fn check(exec: &mut Exec<'_>, inst: &Prepared) {
+    if exec.wave.scoreboard.pending.is_empty() {
+        return;
+    }
+    if inst.spans().any(|span| exec.wave.scoreboard.is_pending(span)) {
+        report(exec, inst);
+    }
+}
+
+#[cold]
+fn report(exec: &mut Exec<'_>, inst: &Prepared) {
+    for span in inst.spans() {
+        let overlapping = |pending: &&Pending| pending.span.overlaps(span);
+        let producers: Vec<Pending> = exec.wave.scoreboard.pending.iter().filter(overlapping).copied().collect();
+        for producer in producers {
+            let is_next_in_queue = span.is_destination && inst.queue == Some(producer.queue) && producer.queue != Queue::Unordered;
+            if is_next_in_queue {
+                continue;
+            }
+            let verb = if span.is_destination { "written" } else { "read" };
+            let register = span.common(producer.span);
+            exec.report(inst, Rule::UseBeforeWait, Some(producer.pc), None, || {
+                let what = format!("{register} is {verb} while the load into it may be outstanding");
+                (what, "wait on the load's counter before this instruction".to_owned())
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &[Counter] = &[Counter::Vector];
+
+    fn span(slot: u16) -> Span {
+        Span { first: slot, count: 1, is_destination: true }
+    }
+
+    fn pending(board: &Scoreboard) -> Vec<u64> {
+        board.pending.iter().map(|pending| pending.pc).collect()
+    }
+
+    #[test]
+    fn ordered_queues_complete_oldest_first() {
+        let mut board = Scoreboard::new(Target::Gfx950);
+        for pc in 0..4 {
+            board.issue(pc, Queue::Vector, ONE, span(128 + pc as u16));
+        }
+        board.wait(Counter::Vector, 2);
+        assert_eq!(pending(&board), [2, 3]);
+        assert!(!board.is_pending(span(129)) && board.is_pending(span(130)));
+        board.wait(Counter::Lgkm, 0);
+        assert_eq!(pending(&board), [2, 3]);
+        board.wait(Counter::Vector, 0);
+        assert!(board.pending.is_empty());
+    }
+
+    #[test]
+    fn only_zero_proves_unordered_operations() {
+        let mut board = Scoreboard::new(Target::Gfx1100);
+        board.issue(0, Queue::Unordered, &[Counter::Lgkm], span(4));
+        board.issue(1, Queue::Lds, &[Counter::Lgkm], span(128));
+        board.issue(2, Queue::Lds, &[Counter::Lgkm], span(129));
+        board.wait(Counter::Lgkm, 1);
+        assert_eq!(pending(&board), [0, 2], "the scalar load may be the one outstanding");
+        board.wait(Counter::Lgkm, 0);
+        assert!(board.pending.is_empty());
+    }
+
+    #[test]
+    fn flat_needs_both_counters_and_orders_nothing() {
+        let mut board = Scoreboard::new(Target::Gfx950);
+        board.issue(0, Queue::Vector, ONE, span(128));
+        board.issue(1, Queue::Unordered, &[Counter::Vector, Counter::Lgkm], span(129));
+        board.wait(Counter::Vector, 1);
+        assert_eq!(pending(&board), [0, 1], "the flat load may have completed first");
+        board.wait(Counter::Vector, 0);
+        assert_eq!(pending(&board), [1]);
+        board.wait(Counter::Lgkm, 0);
+        assert!(board.pending.is_empty());
+    }
+
+    #[test]
+    fn no_more_is_pending_than_a_counter_can_count() {
+        let mut board = Scoreboard::new(Target::Gfx950);
+        for pc in 0..40 {
+            board.issue(pc, Queue::Lds, &[Counter::Lgkm], span(128));
+        }
+        assert_eq!(board.pending.len(), 15);
+        assert_eq!(board.pending[0].pc, 25);
+    }
+}

@@ -1,0 +1,58 @@
+//! How far the result of an instruction can be trusted.
+//!
+//! Each instruction's meaning (`sem`) states its fidelity: the bits that hardware documents, bits within
+//! a stated bound of the mathematical result, or no meaning at all. [`fidelity`] answers for any
+//! operation; a [`Report`](crate::Report) lists the approximate ones that were executed.
+
+use isa::{Op, Target};
+use serde::Serialize;
+
+use crate::sem::{self, Meaning};
+
+/// How far a result can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fidelity {
+    /// The bits are what the ISA manuals and IEEE 754 define.
+    Exact,
+    /// Hardware's bits are not documented; the emulator's are within this of hardware's.
+    Approximate(Bound),
+    /// The emulator refuses it.
+    Unsupported,
+}
+
+/// How close an approximate result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Correctly rounded here; hardware is within one unit in the last place of the exact result.
+    OneUlp,
+    /// Exactly rounded sum here; hardware rounds partial sums in an undocumented order.
+    PartialSums,
+    /// Close in value here; hardware's absolute error is about 2⁻²⁰ of a full turn's range.
+    Trigonometric,
+}
+
+/// An approximate instruction that was executed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Approximation {
+    /// Mnemonic of the target.
+    pub mnemonic: String,
+    /// How close its results are.
+    pub bound: Bound,
+}
+
+/// How far the emulator's result of an operation can be trusted.
+pub fn fidelity(op: Op) -> Fidelity {
+    match sem::meaning(op) {
+        Meaning::Exact(_) => Fidelity::Exact,
+        Meaning::Approximate(bound, _) => Fidelity::Approximate(bound),
+        Meaning::Unsupported => Fidelity::Unsupported,
+    }
+}
+
+/// The entry of a report for an operation, if it is approximate.
+pub(crate) fn approximation(op: Op, target: Target) -> Option<Approximation> {
+    let Fidelity::Approximate(bound) = fidelity(op) else { return None };
+    let mnemonic = op.row().form(target).map_or("", |form| form.mnemonic).to_owned();
+    Some(Approximation { mnemonic, bound })
+}

@@ -1,0 +1,324 @@
+//! The state of one wave: registers, masks, mode, and which of their bits are undefined.
+//!
+//! Vector registers are stored as rows of 32 lanes: a wave32 register is one row, a wave64 register two.
+//! Loops over a row have a fixed length and no lane ever meets another one in them.
+
+use isa::Target;
+
+use crate::checks::waits::Scoreboard;
+use crate::float::FloatMode;
+use crate::taint::Bits;
+
+/// Lanes in a row.
+pub(crate) const ROW_LANES: usize = 32;
+
+/// One value a lane.
+pub(crate) type Row = [u32; ROW_LANES];
+
+/// First number of the accumulation registers, behind the architectural ones.
+pub(crate) const FIRST_ACC: u16 = 256;
+/// First number of the registers that only the emulator uses, to stage sources and results.
+pub(crate) const FIRST_STAGE: u16 = 512;
+/// Number of staging registers.
+const N_STAGE: u16 = 8;
+/// All vector registers of a wave.
+const N_VECTOR: usize = (FIRST_STAGE + N_STAGE) as usize;
+
+/// Numbers of scalar registers in the wave's own file, the same on every target.
+pub(crate) mod scalar {
+    /// Low half of VCC.
+    pub const VCC: u8 = 106;
+    /// First trap temporary.
+    pub const TTMP: u8 = 108;
+    /// M0.
+    pub const M0: u8 = 124;
+    /// Low half of EXEC.
+    pub const EXEC: u8 = 126;
+    /// High half of EXEC.
+    pub const EXEC_HI: u8 = 127;
+    /// Low half of the scratch base (gfx950).
+    pub const FLAT_SCRATCH: u8 = 102;
+    /// Low half of the XNACK mask (gfx950).
+    pub const XNACK_MASK: u8 = 104;
+    /// All of them.
+    pub const COUNT: usize = 128;
+}
+
+/// The vector registers of a wave.
+#[derive(Debug)]
+pub(crate) struct VectorFile {
+    rows_per_register: usize,
+    values: Vec<Row>,
+    /// One where a bit is undefined; meaningful only where `tainted` says so.
+    undefined: Vec<Row>,
+    /// By row: some bit of some lane is undefined.
+    tainted: Vec<bool>,
+}
+
+impl VectorFile {
+    fn new(target: Target) -> VectorFile {
+        let rows_per_register = target.wave_width() as usize / ROW_LANES;
+        let n_rows = N_VECTOR * rows_per_register;
+        VectorFile {
+            rows_per_register,
+            values: vec![[0; ROW_LANES]; n_rows],
+            undefined: vec![[0; ROW_LANES]; n_rows],
+            tainted: vec![false; n_rows],
+        }
+    }
+
+    /// Makes every bit of some registers undefined.
+    fn reset(&mut self, first: u16, count: u16) {
+        let rows = self.index(first, 0)..self.index(first + count, 0);
+        self.values[rows.clone()].fill([0; ROW_LANES]);
+        self.undefined[rows.clone()].fill([u32::MAX; ROW_LANES]);
+        self.tainted[rows].fill(true);
+    }
+
+    #[inline]
+    fn index(&self, register: u16, row: usize) -> usize {
+        usize::from(register) * self.rows_per_register + row
+    }
+
+    /// The values of a row of lanes.
+    #[inline]
+    pub(crate) fn row(&self, register: u16, row: usize) -> &Row {
+        &self.values[self.index(register, row)]
+    }
+
+    /// Whether some bit of a row of lanes is undefined.
+    #[inline]
+    pub(crate) fn is_tainted(&self, register: u16, row: usize) -> bool {
+        self.tainted[self.index(register, row)]
+    }
+
+    /// The undefined bits of a row of lanes.
+    pub(crate) fn undefined_row(&self, register: u16, row: usize) -> Row {
+        let index = self.index(register, row);
+        if self.tainted[index] { self.undefined[index] } else { [0; ROW_LANES] }
+    }
+
+    /// Writes the bits `mask` of the lanes of `lanes`, defined. [`VectorFile::taint_row`] says otherwise
+    /// afterwards.
+    #[inline]
+    pub(crate) fn write_row(&mut self, register: u16, row: usize, lanes: u32, mask: u32, values: &Row) {
+        let index = self.index(register, row);
+        let old = &mut self.values[index];
+        if lanes == u32::MAX && mask == u32::MAX {
+            *old = *values;
+        } else {
+            for (lane, (old, new)) in old.iter_mut().zip(values).enumerate() {
+                let mask = if lanes >> lane & 1 == 1 { mask } else { 0 };
+                *old = *old & !mask | new & mask;
+            }
+        }
+        if self.tainted[index] {
+            self.set_undefined(index, lanes, mask, &[0; ROW_LANES]);
+        }
+    }
+
+    /// Says which bits of what was just written are undefined.
+    pub(crate) fn taint_row(&mut self, register: u16, row: usize, lanes: u32, mask: u32, undefined: &Row) {
+        let index = self.index(register, row);
+        if !self.tainted[index] {
+            self.undefined[index] = [0; ROW_LANES];
+        }
+        self.set_undefined(index, lanes, mask, undefined);
+    }
+
+    fn set_undefined(&mut self, index: usize, lanes: u32, mask: u32, undefined: &Row) {
+        let old = &mut self.undefined[index];
+        for (lane, (old, new)) in old.iter_mut().zip(undefined).enumerate() {
+            let mask = if lanes >> lane & 1 == 1 { mask } else { 0 };
+            *old = *old & !mask | new & mask;
+        }
+        self.tainted[index] = old.iter().any(|bits| *bits != 0);
+    }
+
+    /// The value of one lane of the whole wave.
+    #[inline]
+    pub(crate) fn lane(&self, register: u16, lane: usize) -> u32 {
+        self.row(register, lane / ROW_LANES)[lane % ROW_LANES]
+    }
+
+    /// Value and undefined bits of one lane of the whole wave.
+    pub(crate) fn lane_bits(&self, register: u16, lane: usize) -> Bits {
+        let index = self.index(register, lane / ROW_LANES);
+        let undefined = if self.tainted[index] { self.undefined[index][lane % ROW_LANES] } else { 0 };
+        Bits { value: self.values[index][lane % ROW_LANES].into(), undefined: undefined.into() }
+    }
+
+    /// Writes the bits `mask` of one lane of the whole wave.
+    #[inline]
+    pub(crate) fn write_lane(&mut self, register: u16, lane: usize, mask: u32, value: u32, undefined: u32) {
+        let index = self.index(register, lane / ROW_LANES);
+        let at = lane % ROW_LANES;
+        let old = &mut self.values[index][at];
+        *old = *old & !mask | value & mask;
+        if !self.tainted[index] && undefined & mask == 0 {
+            return;
+        }
+        if !self.tainted[index] {
+            self.undefined[index] = [0; ROW_LANES];
+        }
+        let old = &mut self.undefined[index][at];
+        *old = *old & !mask | undefined & mask;
+        self.tainted[index] = self.undefined[index].iter().any(|bits| *bits != 0);
+    }
+}
+
+/// The scalar registers of a wave, special ones included (see [`scalar`]).
+#[derive(Debug)]
+pub(crate) struct ScalarFile {
+    values: [u32; scalar::COUNT],
+    undefined: [u32; scalar::COUNT],
+}
+
+impl ScalarFile {
+    #[inline]
+    pub(crate) fn get(&self, register: u8) -> u32 {
+        self.values[usize::from(register & 127)]
+    }
+
+    #[inline]
+    pub(crate) fn undefined(&self, register: u8) -> u32 {
+        self.undefined[usize::from(register & 127)]
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, register: u8, value: u32, undefined: u32) {
+        self.values[usize::from(register & 127)] = value;
+        self.undefined[usize::from(register & 127)] = undefined;
+    }
+
+    /// Two registers as one value, the first one low.
+    #[inline]
+    pub(crate) fn pair(&self, register: u8) -> u64 {
+        u64::from(self.get(register)) | u64::from(self.get(register + 1)) << 32
+    }
+
+    /// The undefined bits of two registers.
+    #[inline]
+    pub(crate) fn pair_undefined(&self, register: u8) -> u64 {
+        u64::from(self.undefined(register)) | u64::from(self.undefined(register + 1)) << 32
+    }
+}
+
+/// What a wave is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Running,
+    AtBarrier,
+    Halted,
+    Ended,
+}
+
+/// One wave of a workgroup.
+#[derive(Debug)]
+pub(crate) struct Wave {
+    /// Its number in the workgroup.
+    pub id: u32,
+    /// Lanes of a wave.
+    pub width: u32,
+    /// Address of the next instruction.
+    pub pc: u64,
+    pub status: Status,
+    pub scalars: ScalarFile,
+    pub vectors: VectorFile,
+    /// Vector registers that the descriptor allocates: architectural, accumulation.
+    pub n_vectors: [u16; 2],
+    pub scc: bool,
+    pub is_scc_undefined: bool,
+    /// The MODE register.
+    pub mode_bits: u32,
+    /// What arithmetic needs of it, kept in step.
+    pub mode: FloatMode,
+    pub scoreboard: Scoreboard,
+    /// Lanes that the current instruction works on: EXEC, less what DPP switched off.
+    pub active: u64,
+    pub n_instructions: u64,
+    pub n_barriers: u64,
+}
+
+impl Wave {
+    pub(crate) fn new(target: Target) -> Wave {
+        Wave {
+            id: 0,
+            width: target.wave_width(),
+            pc: 0,
+            status: Status::Running,
+            scalars: ScalarFile { values: [0; scalar::COUNT], undefined: [u32::MAX; scalar::COUNT] },
+            vectors: VectorFile::new(target),
+            n_vectors: [0; 2],
+            scc: false,
+            is_scc_undefined: true,
+            mode_bits: 0,
+            mode: FloatMode::from_bits(0),
+            scoreboard: Scoreboard::new(target),
+            active: 0,
+            n_instructions: 0,
+            n_barriers: 0,
+        }
+    }
+
+    /// Forgets everything, for the next workgroup: what the hardware does not initialise is undefined.
+    pub(crate) fn reset(&mut self, id: u32, pc: u64, mode_bits: u32) {
+        self.id = id;
+        self.pc = pc;
+        self.status = Status::Running;
+        self.scalars.values.fill(0);
+        self.scalars.undefined.fill(u32::MAX);
+        self.vectors.reset(0, self.n_vectors[0]);
+        self.vectors.reset(FIRST_ACC, self.n_vectors[1]);
+        self.scc = false;
+        self.is_scc_undefined = true;
+        self.set_mode(mode_bits);
+        self.scoreboard.clear();
+        self.n_instructions = 0;
+        self.n_barriers = 0;
+    }
+
+    pub(crate) fn set_mode(&mut self, bits: u32) {
+        self.mode_bits = bits;
+        self.mode = FloatMode::from_bits(bits);
+    }
+
+    /// EXEC as one bit a lane.
+    #[inline]
+    pub(crate) fn exec(&self) -> u64 {
+        self.mask(scalar::EXEC)
+    }
+
+    /// A lane mask in scalar registers: one register in wave32, two in wave64.
+    #[inline]
+    pub(crate) fn mask(&self, register: u8) -> u64 {
+        if self.width == 32 { self.scalars.get(register).into() } else { self.scalars.pair(register) }
+    }
+
+    /// The undefined bits of a lane mask.
+    #[inline]
+    pub(crate) fn mask_undefined(&self, register: u8) -> u64 {
+        if self.width == 32 { self.scalars.undefined(register).into() } else { self.scalars.pair_undefined(register) }
+    }
+
+    /// Writes a lane mask.
+    pub(crate) fn set_mask(&mut self, register: u8, value: u64, undefined: u64) {
+        let low = |bits: u64| (bits & 0xffff_ffff) as u32;
+        self.scalars.set(register, low(value), low(undefined));
+        if self.width == 64 {
+            self.scalars.set(register + 1, low(value >> 32), low(undefined >> 32));
+        }
+    }
+
+    /// Rows of a vector register.
+    #[inline]
+    pub(crate) fn n_rows(&self) -> usize {
+        self.vectors.rows_per_register
+    }
+
+    /// Lanes of a row that the current instruction works on.
+    #[inline]
+    pub(crate) fn active_row(&self, row: usize) -> u32 {
+        (self.active >> (row * ROW_LANES)) as u32
+    }
+}

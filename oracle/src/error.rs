@@ -1,0 +1,74 @@
+//! Why a reference cannot be computed.
+
+/// Arguments that do not describe one problem.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OracleError {
+    /// A tensor has the wrong number of elements.
+    #[error("tensor '{tensor}' has {got} elements, the problem's shape needs {want}")]
+    Length {
+        /// Name of the kernel argument.
+        tensor: &'static str,
+        /// Elements given.
+        got: usize,
+        /// Elements that the shape asks for.
+        want: usize,
+    },
+    /// A dimension out of its range.
+    #[error("{field} is {got}; it must be {limit}")]
+    Dimension {
+        /// Name of the dimension.
+        field: &'static str,
+        /// Value given.
+        got: usize,
+        /// What it must be.
+        limit: &'static str,
+    },
+    /// A tensor is present or absent against the contract.
+    #[error("tensor '{tensor}' {problem}")]
+    Presence {
+        /// Name of the kernel argument.
+        tensor: &'static str,
+        /// What is wrong with it being there or not.
+        problem: &'static str,
+    },
+    /// A slot index that is neither the sentinel nor a slot of the pool.
+    #[error("slots[{row}] is {got}; live slots are 0 to {slots} exclusive, the sentinel is {sentinel}")]
+    Slot {
+        /// Batch row.
+        row: usize,
+        /// Index given.
+        got: i32,
+        /// Slots in the pool.
+        slots: usize,
+        /// The index that means *no sequence*.
+        sentinel: i32,
+    },
+    /// Two batch rows name the same live slot.
+    #[error("slots[{row}] is {got}, which slots[{first}] names too; live slots must be distinct")]
+    DuplicateSlot {
+        /// Second batch row.
+        row: usize,
+        /// First batch row.
+        first: usize,
+        /// The slot.
+        got: i32,
+    },
+    /// Bytes that are not a whole number of elements.
+    #[error("tensor '{tensor}' has {got} bytes, not a whole number of elements of {unit} bytes")]
+    Bytes {
+        /// Name of the kernel argument.
+        tensor: &'static str,
+        /// Bytes given.
+        got: usize,
+        /// Bytes of one element.
+        unit: usize,
+    },
+}
+
+/// Refuses a tensor whose number of elements is not `want`.
+pub(crate) fn expect_len(tensor: &'static str, got: usize, want: usize) -> Result<(), OracleError> {
+    match got == want {
+        true => Ok(()),
+        false => Err(OracleError::Length { tensor, got, want }),
+    }
+}

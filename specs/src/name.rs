@@ -1,0 +1,76 @@
+//! A variant's name and hash.
+//!
+//! The name is the kernel's symbol and the key of its goldens: `<family>_<kernel>`, then one token a
+//! field in the order of the kernel's field table. Fields at their default are left out of name and hash,
+//! so a new field with a default moves neither. Every other field that changes code is in both. The
+//! target is in the hash but not in the name: the same variant exists for every target, and golden
+//! records and code objects carry the target beside the name.
+
+use sha2::{Digest, Sha256};
+
+use crate::field::{Field, InName, Value};
+use crate::spec::Spec;
+
+impl Spec {
+    /// The fields that deviate from a default or have none, in the order of the kernel's field table.
+    pub fn deviations(&self) -> Vec<(&'static Field, Value)> {
+        let settings = self.settings();
+        let in_play = self
+            .kernel()
+            .fields()
+            .iter()
+            .filter_map(|field| Some((field, settings.get(field.key)?)));
+        in_play
+            .filter(|(field, value)| field.default_value(self.target()) != Some(*value))
+            .collect()
+    }
+
+    /// The variant's name, which is also the kernel's symbol: `[a-z0-9_]+`.
+    pub fn name(&self) -> String {
+        let start = format!("{}_{}", self.family(), self.kernel());
+        let tokens =
+            self.deviations().into_iter().filter_map(|(field, value)| token(field.in_name, value));
+        [start].into_iter().chain(tokens).collect::<Vec<_>>().join("_")
+    }
+
+    /// SHA-256 over `kernel` and the deviating fields, one `key=value` line each, sorted; 64 hexadecimal
+    /// digits.
+    pub fn spec_hash(&self) -> String {
+        let mut lines = vec![format!("kernel=\"{}\"\n", self.kernel())];
+        lines.extend(
+            self.deviations().into_iter().map(|(field, value)| format!("{}={value}\n", field.key)),
+        );
+        lines.sort();
+        let digest = Sha256::digest(lines.concat().as_bytes());
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// How a value shows in the name, if it does.
+fn token(in_name: InName, value: Value) -> Option<String> {
+    match in_name {
+        InName::Never => None,
+        InName::Value => Some(symbol_text(value)),
+        InName::Prefixed(prefix) => Some(format!("{prefix}{}", symbol_text(value))),
+        InName::Word(word) => Some(word.to_owned()),
+    }
+}
+
+/// A value in characters that are legal in a symbol: `m` for minus, `p` for the point.
+fn symbol_text(value: Value) -> String {
+    let text = match value {
+        Value::Count(count) => count.to_string(),
+        Value::SlotIndex(index) => index.to_string(),
+        Value::Number(number) => number_text(number),
+        Value::Flag(flag) => flag.to_string(),
+        Value::Name(name) => name.to_owned(),
+    };
+    text.replace('-', "m").replace('.', "p").to_lowercase()
+}
+
+/// Text that reads back as the same f32: plain while short, else scientific.
+fn number_text(number: f32) -> String {
+    const LONGEST_PLAIN: usize = 8;
+    let plain = number.to_string();
+    if plain.len() <= LONGEST_PLAIN { plain } else { format!("{number:e}") }
+}

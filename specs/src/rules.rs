@@ -1,0 +1,146 @@
+//! The rules, one a file, and which of them each kernel obeys.
+
+mod conv_width;
+mod gate_lower_bound;
+mod gate_of_family;
+mod grid_size;
+mod head_groups;
+mod key_lanes;
+mod key_tiling;
+mod row_bytes;
+mod sizes;
+mod state_registers;
+mod value_columns;
+mod value_tiling;
+mod wave_count;
+mod wave_width;
+mod workgroup_size;
+
+use crate::conv_step::ConvStepSpec;
+use crate::decode_step::DecodeStepSpec;
+use crate::rule::Rule;
+
+/// The rules of the decode step.
+pub const DECODE_STEP: &[Rule<DecodeStepSpec>] = &[
+    sizes::rule(),
+    head_groups::RULE,
+    value_columns::RULE,
+    gate_of_family::RULE,
+    gate_lower_bound::RULE,
+    key_lanes::RULE,
+    key_tiling::RULE,
+    value_tiling::RULE,
+    state_registers::RULE,
+    wave_count::rule(),
+    wave_width::rule(),
+    workgroup_size::rule(),
+    grid_size::RULE,
+    row_bytes::rule(),
+];
+
+/// The rules of the conv step.
+pub const CONV_STEP: &[Rule<ConvStepSpec>] = &[
+    sizes::rule(),
+    conv_width::RULE,
+    wave_count::rule(),
+    wave_width::rule(),
+    workgroup_size::rule(),
+    row_bytes::rule(),
+];
+
+/// The multiple of `step` nearest to `value`, and at least one step.
+fn nearest_multiple(value: u32, step: u32) -> u32 {
+    let below = value - value % step;
+    let above = below.saturating_add(step);
+    if below > 0 && value - below <= above - value { below } else { above }
+}
+
+#[cfg(test)]
+pub(crate) mod fixtures {
+    //! Specs that break no rule, and the check that a changed one breaks exactly one.
+
+    use isa::Target;
+
+    use crate::conv_step::{Activation, ConvStepSpec};
+    use crate::decode_step::{
+        DecodeStepSpec, Family, Gate, HeadMap, Reduction, StateContract, StateLayout,
+    };
+    use crate::element::Dtype;
+    use crate::rule::Violation;
+
+    /// A legal decode step.
+    pub fn decode() -> DecodeStepSpec {
+        DecodeStepSpec {
+            family: Family::Gdn,
+            target: Target::Gfx1100,
+            gate: Gate::LogDecay,
+            key_heads: 4,
+            value_heads: 12,
+            head_k: 64,
+            head_v: 96,
+            dtype: Dtype::Bf16,
+            head_map: HeadMap::Grouped,
+            state_layout: StateLayout::KFirst,
+            state_contract: StateContract::Separate,
+            reduction: Reduction::LaneTree { k_lanes: 8 },
+            waves: 4,
+            wave_width: 32,
+        }
+    }
+
+    /// A legal conv step.
+    pub fn conv() -> ConvStepSpec {
+        ConvStepSpec {
+            target: Target::Gfx950,
+            channels: 1000,
+            width: 4,
+            dtype: Dtype::Bf16,
+            bias: false,
+            activation: Activation::Silu,
+            waves: 2,
+            wave_width: 64,
+        }
+    }
+
+    /// Asserts that exactly one violation is there, of this rule and field, with these words.
+    pub fn refused(violations: &[Violation], rule: &str, field: &str, words: &[&str]) {
+        let [violation] = violations else {
+            panic!("one violation of {rule} expected, got {violations:#?}");
+        };
+        assert_eq!((violation.rule, violation.field), (rule, field));
+        let text = violation.to_string();
+        for word in words {
+            assert!(text.contains(word), "'{word}' is missing in: {text}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixtures_break_no_rule() {
+        assert_eq!(fixtures::decode().check(), []);
+        assert_eq!(fixtures::conv().check(), []);
+    }
+
+    #[test]
+    fn rules_have_distinct_ids_and_explanations() {
+        let decode = DECODE_STEP.iter().map(|rule| (rule.id, rule.explanation()));
+        let conv = CONV_STEP.iter().map(|rule| (rule.id, rule.explanation()));
+        for list in [decode.collect::<Vec<_>>(), conv.collect()] {
+            let ids: std::collections::BTreeSet<_> = list.iter().map(|(id, _)| id).collect();
+            assert_eq!(ids.len(), list.len());
+            assert!(list.iter().all(|(_, explanation)| explanation.len() > 40), "{list:#?}");
+        }
+    }
+
+    #[test]
+    fn nearest_multiples() {
+        assert_eq!(nearest_multiple(33, 16), 32);
+        assert_eq!(nearest_multiple(47, 16), 48);
+        assert_eq!(nearest_multiple(3, 16), 16);
+        assert_eq!(nearest_multiple(u32::MAX, 16), u32::MAX - 15);
+    }
+}

@@ -1,0 +1,282 @@
+//! A kernel's arguments in ABI order: the one home of what kernels declare, oracles bind and runtimes pass.
+
+use serde::Serialize;
+
+use crate::choice::choice;
+use crate::conv_step::ConvStepSpec;
+use crate::decode_step::{DecodeStepSpec, Family, Gate, StateContract, StateLayout};
+use crate::element::Element;
+use crate::spec::Spec;
+
+/// Alignment in bytes that every buffer argument needs.
+pub const BUFFER_ALIGN_BYTES: u32 = 16;
+
+/// One argument of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Argument {
+    /// Name in metadata, plans, errors and tensor files.
+    pub name: &'static str,
+    /// What is passed.
+    pub kind: ArgumentKind,
+}
+
+/// What an argument is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArgumentKind {
+    /// A 64-bit pointer to a tensor in global memory, contiguous, slowest axis first, aligned to
+    /// [`BUFFER_ALIGN_BYTES`]. It may not overlap another argument that is written.
+    Buffer(BufferArgument),
+    /// A value of 4 bytes.
+    Scalar(ScalarType),
+}
+
+/// A tensor that a kernel reads or writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BufferArgument {
+    /// Type of one element.
+    pub element: Element,
+    /// What the kernel does with it.
+    pub access: Access,
+    /// What the tensor is for.
+    pub role: Role,
+    /// Axes, slowest first.
+    pub shape: Vec<Axis>,
+}
+
+choice! {
+    /// Types of arguments that are passed by value.
+    pub enum ScalarType {
+        /// IEEE single.
+        F32 = "f32",
+    }
+}
+
+choice! {
+    /// What a kernel does with a buffer.
+    pub enum Access {
+        /// Only loads.
+        ReadOnly = "read_only",
+        /// Only stores.
+        WriteOnly = "write_only",
+        /// Loads and stores.
+        ReadWrite = "read_write",
+    }
+}
+
+choice! {
+    /// What a tensor is for.
+    pub enum Role {
+        /// Activations and weights.
+        Input = "input",
+        /// State before the step; immutable.
+        State = "state",
+        /// State after the step.
+        NextState = "next_state",
+        /// A pool of states, updated in place.
+        PoolState = "pool_state",
+        /// One pool slot index a sequence.
+        Slots = "slots",
+        /// Result.
+        Output = "output",
+    }
+}
+
+/// One axis of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Axis {
+    /// Symbol in docs and listings, such as `HV`.
+    pub symbol: &'static str,
+    /// Its length.
+    pub extent: Extent,
+}
+
+/// The length of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// Fixed by the spec.
+    Fixed(u32),
+    /// Sequences in the batch.
+    Batch,
+    /// Slots in the state pool.
+    PoolSlots,
+}
+
+impl Argument {
+    /// Size of the argument in the kernarg segment, and its natural alignment, in bytes.
+    pub const fn kernarg_bytes(&self) -> u32 {
+        match self.kind {
+            ArgumentKind::Buffer(_) => 8,
+            ArgumentKind::Scalar(ScalarType::F32) => 4,
+        }
+    }
+
+    /// The tensor, unless the argument is passed by value.
+    pub fn buffer(&self) -> Option<&BufferArgument> {
+        match &self.kind {
+            ArgumentKind::Buffer(buffer) => Some(buffer),
+            ArgumentKind::Scalar(_) => None,
+        }
+    }
+}
+
+/// A kernel's arguments in ABI order, packed at natural alignment without hidden arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Signature {
+    /// The arguments.
+    pub arguments: Vec<Argument>,
+}
+
+impl Signature {
+    /// The argument of a name.
+    pub fn argument(&self, name: &str) -> Option<&Argument> {
+        self.arguments.iter().find(|argument| argument.name == name)
+    }
+
+    /// Every tensor with its name, in ABI order.
+    pub fn buffers(&self) -> impl Iterator<Item = (&'static str, &BufferArgument)> {
+        self.arguments.iter().filter_map(|argument| Some((argument.name, argument.buffer()?)))
+    }
+
+    /// Bytes of the kernarg segment that the arguments fill.
+    pub fn kernarg_bytes(&self) -> u32 {
+        self.arguments.iter().fold(0, |end, argument| {
+            let size = argument.kernarg_bytes();
+            end.next_multiple_of(size) + size
+        })
+    }
+}
+
+impl Spec {
+    /// The kernel's arguments.
+    pub fn signature(&self) -> Signature {
+        match self {
+            Spec::DecodeStep(spec) => spec.signature(),
+            Spec::ConvStep(spec) => spec.signature(),
+        }
+    }
+}
+
+impl DecodeStepSpec {
+    /// The kernel's arguments.
+    pub fn signature(&self) -> Signature {
+        let mut arguments = vec![
+            input("q", self.dtype.into(), &[BATCH, self.hk(), self.k()]),
+            input("k", self.dtype.into(), &[BATCH, self.hk(), self.k()]),
+            input("v", self.dtype.into(), &[BATCH, self.hv(), self.v()]),
+        ];
+        arguments.extend(self.gate_arguments());
+        arguments.push(input("beta", self.dtype.into(), &[BATCH, self.hv()]));
+        arguments.extend(self.state_arguments());
+        arguments.push(output("o", self.dtype.into(), &[BATCH, self.hv(), self.v()]));
+        arguments.push(Argument { name: "scale", kind: ArgumentKind::Scalar(ScalarType::F32) });
+        Signature { arguments }
+    }
+
+    fn gate_arguments(&self) -> Vec<Argument> {
+        let per_head: &[Axis] = match self.family {
+            Family::Gdn => &[self.hv()],
+            Family::Kda => &[self.hv(), self.k()],
+        };
+        let per_row = [&[BATCH], per_head].concat();
+        match self.gate {
+            Gate::LogDecay => vec![input("g", Element::F32, &per_row)],
+            Gate::Softplus | Gate::BoundedSigmoid { .. } => vec![
+                input("g_raw", self.dtype.into(), &per_row),
+                input("a_log", Element::F32, &[self.hv()]),
+                input("dt_bias", Element::F32, per_head),
+            ],
+        }
+    }
+
+    fn state_arguments(&self) -> Vec<Argument> {
+        let of = |first| match self.state_layout {
+            StateLayout::KFirst => [first, self.hv(), self.k(), self.v()],
+            StateLayout::VFirst => [first, self.hv(), self.v(), self.k()],
+        };
+        match self.state_contract {
+            StateContract::Separate => vec![
+                buffer("state", Element::F32, Access::ReadOnly, Role::State, &of(BATCH)),
+                buffer("next_state", Element::F32, Access::WriteOnly, Role::NextState, &of(BATCH)),
+            ],
+            StateContract::PoolInPlace { .. } => vec![
+                buffer("pool", Element::F32, Access::ReadWrite, Role::PoolState, &of(POOL_SLOTS)),
+                buffer("slots", Element::I32, Access::ReadOnly, Role::Slots, &[BATCH]),
+            ],
+        }
+    }
+
+    fn hk(&self) -> Axis {
+        fixed("HK", self.key_heads)
+    }
+
+    fn hv(&self) -> Axis {
+        fixed("HV", self.value_heads)
+    }
+
+    fn k(&self) -> Axis {
+        fixed("K", self.head_k)
+    }
+
+    fn v(&self) -> Axis {
+        fixed("V", self.head_v)
+    }
+}
+
+impl ConvStepSpec {
+    /// The kernel's arguments.
+    pub fn signature(&self) -> Signature {
+        let element = self.dtype.into();
+        let d = fixed("D", self.channels);
+        let history = [BATCH, d, fixed("W-1", self.history_len())];
+        let mut arguments = vec![input("x", element, &[BATCH, d])];
+        arguments.push(input("weight", element, &[d, fixed("W", self.width)]));
+        if self.bias {
+            arguments.push(input("bias", element, &[d]));
+        }
+        if self.history_len() > 0 {
+            arguments.push(buffer("history", element, Access::ReadOnly, Role::State, &history));
+            arguments.push(buffer(
+                "next_history",
+                element,
+                Access::WriteOnly,
+                Role::NextState,
+                &history,
+            ));
+        }
+        arguments.push(output("y", element, &[BATCH, d]));
+        Signature { arguments }
+    }
+}
+
+/// B: sequences in the batch.
+const BATCH: Axis = Axis { symbol: "B", extent: Extent::Batch };
+
+/// Slots in the state pool.
+const POOL_SLOTS: Axis = Axis { symbol: "slots", extent: Extent::PoolSlots };
+
+fn fixed(symbol: &'static str, extent: u32) -> Axis {
+    Axis { symbol, extent: Extent::Fixed(extent) }
+}
+
+fn buffer(
+    name: &'static str,
+    element: Element,
+    access: Access,
+    role: Role,
+    shape: &[Axis],
+) -> Argument {
+    Argument {
+        name,
+        kind: ArgumentKind::Buffer(BufferArgument { element, access, role, shape: shape.to_vec() }),
+    }
+}
+
+fn input(name: &'static str, element: Element, shape: &[Axis]) -> Argument {
+    buffer(name, element, Access::ReadOnly, Role::Input, shape)
+}
+
+fn output(name: &'static str, element: Element, shape: &[Axis]) -> Argument {
+    buffer(name, element, Access::WriteOnly, Role::Output, shape)
+}

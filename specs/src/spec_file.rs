@@ -1,0 +1,85 @@
+//! Spec files: TOML to [`Spec`], with every reason why a file cannot be read.
+//!
+//! A file that reads may still break rules: see [`crate::rule`]. Reading refuses what has no meaning
+//! (syntax, unknown keys, kernels, targets or names, missing keys, keys that have no meaning beside
+//! others, wrong types); rules refuse what has a meaning and cannot be right.
+
+mod problem;
+mod reader;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+pub use problem::{FileProblem, Place, ProblemKind, UnreadableSpec};
+
+use crate::field::HEADER_FIELDS;
+use crate::spec::{KernelKind, Spec};
+use crate::{conv_step, decode_step};
+use reader::Reader;
+
+/// Largest spec file in bytes: far beyond any spec, far below what would burden a reader.
+pub const MAX_FILE_BYTES: u64 = 64 * 1024;
+
+/// Reads a spec file.
+///
+/// # Errors
+/// Everything that keeps the file from being read, not only the first thing.
+pub fn read_spec(path: &Path) -> Result<Spec, UnreadableSpec> {
+    let file = path.display().to_string();
+    match read_text(path) {
+        Ok(text) => parse_spec(&file, &text),
+        Err(problem) => Err(UnreadableSpec { file, problems: vec![problem] }),
+    }
+}
+
+/// Reads a spec from a file's text; `file` names it in errors.
+///
+/// # Errors
+/// Everything that keeps the text from being read, not only the first thing.
+pub fn parse_spec(file: &str, text: &str) -> Result<Spec, UnreadableSpec> {
+    let unreadable = |problems| UnreadableSpec { file: file.to_owned(), problems };
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(unreadable(vec![FileProblem::too_large(text.len() as u64, MAX_FILE_BYTES)]));
+    }
+    let mut reader = Reader::parse(text).map_err(|problem| unreadable(vec![problem]))?;
+    let spec = read_any(&mut reader);
+    let problems = reader.into_problems();
+    match spec {
+        Some(spec) if problems.is_empty() => Ok(spec),
+        _ => Err(unreadable(problems)),
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, FileProblem> {
+    let mut bytes = Vec::new();
+    let read =
+        File::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+    read.map_err(|error| FileProblem::input_output(&error))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(FileProblem::too_large(bytes.len() as u64, MAX_FILE_BYTES));
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| FileProblem::not_text(error.utf8_error().valid_up_to()))
+}
+
+/// Reads the header, then the kernel's own fields. A file of another schema or kind says nothing about
+/// the rest, so reading stops there; without a kernel, keys of any kernel are known.
+fn read_any(reader: &mut Reader) -> Option<Spec> {
+    reader.read(HEADER_FIELDS);
+    reader.settings().count("schema")?;
+    reader.settings().name("kind")?;
+    match reader.settings().choice("kernel") {
+        Some(kernel) => read_kernel(reader, kernel),
+        None => {
+            reader.refuse_unknown_keys(&[decode_step::FIELDS, conv_step::FIELDS]);
+            None
+        }
+    }
+}
+
+fn read_kernel(reader: &mut Reader, kernel: KernelKind) -> Option<Spec> {
+    reader.read(kernel.fields());
+    reader.refuse_unknown_keys(&[kernel.fields()]);
+    Spec::from_settings(kernel, reader.settings())
+}
