@@ -2,6 +2,7 @@
 //! bytes ([`pipeline`]), the harness that runs and judges a kernel ([`harness`]), and goldens
 //! ([`golden`]). The binaries are thin; tests, benches and examples use this library.
 
+pub mod code_object_file;
 pub mod command_line;
 pub mod error;
 pub mod files;

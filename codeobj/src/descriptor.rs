@@ -15,9 +15,6 @@ pub(crate) const DESCRIPTOR_BYTES: u64 = 64;
 pub(crate) const DESCRIPTOR_ALIGN: u64 = 64;
 /// Alignment of a kernel's first instruction, in bytes.
 pub(crate) const ENTRY_ALIGN: u64 = 256;
-/// User SGPRs that a wave can start with.
-const MAX_USER_SGPRS: u32 = 16;
-
 /// A decoded kernel descriptor. Sizes are in bytes, register counts in registers of one lane or wave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelDescriptor {
@@ -270,6 +267,7 @@ impl KernelDescriptor {
         let [rsrc1, rsrc2, rsrc3] =
             [at::RSRC1, at::RSRC2, at::RSRC3].map(|offset| words.u32(offset));
         let (properties, preload) = (words.u16(at::PROPERTIES), words.u16(at::PRELOAD));
+        let limits = target.limits();
         let gfx1100 = target == Target::Gfx1100;
         let wave_width = if bit(properties, 10) { 32 } else { 64 };
         let vgprs = (bits(rsrc1, 5, 0) + 1) * vgpr_encoding_granule(target, wave_width);
@@ -279,8 +277,12 @@ impl KernelDescriptor {
             kernarg_bytes: words.u32(8),
             entry_byte_offset: words.i64(16),
             vgprs,
-            arch_vgprs: if gfx1100 { vgprs } else { 4 * (bits(rsrc3, 5, 0) + 1) },
-            sgprs: (!gfx1100).then(|| 16 * (bits(rsrc1, 9, 6) / 2 + 1)),
+            arch_vgprs: if gfx1100 {
+                vgprs
+            } else {
+                limits.accum_offset_granule * (bits(rsrc3, 5, 0) + 1)
+            },
+            sgprs: (!gfx1100).then(|| limits.sgpr_encoding_granule * (bits(rsrc1, 9, 6) / 2 + 1)),
             round_mode_f32: RoundMode::from_bits(bits(rsrc1, 13, 12)),
             round_mode_f16_f64: RoundMode::from_bits(bits(rsrc1, 15, 14)),
             denorm_mode_f32: DenormMode::from_bits(bits(rsrc1, 17, 16)),
@@ -328,7 +330,8 @@ impl KernelDescriptor {
                 });
             }
         };
-        let limit = max_vgprs(target);
+        let limits = target.limits();
+        let limit = limits.vector_registers_per_wave;
         refuse(
             self.vgprs > limit,
             "number of VGPRs",
@@ -349,10 +352,10 @@ impl KernelDescriptor {
             "the limit is 3".to_owned(),
         );
         refuse(
-            self.user_sgpr_count > MAX_USER_SGPRS,
+            self.user_sgpr_count > limits.user_sgprs,
             "user SGPR count",
             self.user_sgpr_count,
-            format!("the limit is {MAX_USER_SGPRS}"),
+            format!("the limit is {}", limits.user_sgprs),
         );
         let needed = self.user_sgprs.register_count() + self.kernarg_preload.length_dwords;
         let rule = format!("fewer than the {needed} that its enabled values take");
@@ -398,19 +401,14 @@ impl UserSgprs {
     }
 }
 
-/// Registers that one step of the VGPR count field stands for.
+/// Registers that one step of the VGPR count field stands for. gfx1100 counts the registers of a wave64
+/// in steps half as large as those of a wave32, in which its limits are given.
 fn vgpr_encoding_granule(target: Target, wave_width: u32) -> u32 {
-    match (target, wave_width) {
-        (Target::Gfx950, _) | (Target::Gfx1100, 32) => 8,
-        (Target::Gfx1100, _) => 4,
-    }
-}
-
-/// Vector registers that a lane can have, accumulation registers included.
-fn max_vgprs(target: Target) -> u32 {
-    match target {
-        Target::Gfx950 => 512,
-        Target::Gfx1100 => 256,
+    let limits = target.limits();
+    if wave_width == limits.wave_width {
+        limits.vgpr_encoding_granule
+    } else {
+        limits.vgpr_encoding_granule / 2
     }
 }
 

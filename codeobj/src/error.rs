@@ -3,6 +3,7 @@
 use std::fmt;
 
 use isa::Target;
+use isa::target::UnknownMach;
 use thiserror::Error;
 
 use crate::identity::FeatureSetting;
@@ -38,7 +39,7 @@ impl From<Problem> for CodeObjectError {
 
 /// A code object has no kernel of that name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("no kernel '{got}' in the code object{}; it has {}", hint(.nearest), list(.available))]
+#[error("no kernel '{got}' in the code object, which has {}{}", list(.available), hint(.nearest))]
 pub struct UnknownKernel {
     /// The name asked for.
     pub got: String,
@@ -68,16 +69,20 @@ pub enum Problem {
     HeaderField { field: &'static str, offset: u64, got: u64, expected: u64, meaning: &'static str },
     #[error("ELF header, file offset 0x8: EI_ABIVERSION is {got}{}, supported are 3 (v5) and 4 (v6): rebuild with code object version 5", version_name(*.got))]
     AbiVersion { got: u8 },
-    #[error(
-        "ELF header, file offset 0x30: the processor in e_flags is {got:#04x}, supported are 0x41 (gfx1100) and 0x4f (gfx950): build for one of them"
-    )]
-    UnknownProcessor { got: u8 },
+    #[error("ELF header, file offset 0x30: {0}: build for one of them")]
+    UnknownProcessor(#[from] UnknownMach),
     #[error(
         "ELF header, file offset 0x30: e_flags {got:#x} has reserved bits set, {reserved:#x} must be 0"
     )]
     ReservedFlags { got: u32, reserved: u32 },
-    #[error("ELF header, file offset 0x30: e_flags {flags:#x} sets {feature} to {setting:?}, which {target} {}", feature_rule(*.target))]
-    Feature { feature: &'static str, target: Target, setting: FeatureSetting, flags: u32 },
+    #[error("ELF header, file offset 0x30: e_flags {flags:#x} sets {feature} to {setting:?}, which {target} {}", feature_rule(*.supported))]
+    Feature {
+        feature: &'static str,
+        target: Target,
+        setting: FeatureSetting,
+        supported: bool,
+        flags: u32,
+    },
 
     #[error("no PT_LOAD segment among the program headers: there is nothing to load")]
     NothingToLoad,
@@ -187,9 +192,6 @@ fn version_name(byte: u8) -> &'static str {
     }
 }
 
-fn feature_rule(target: Target) -> &'static str {
-    match target {
-        Target::Gfx950 => "needs as any, off or on",
-        Target::Gfx1100 => "does not have",
-    }
+fn feature_rule(supported: bool) -> &'static str {
+    if supported { "needs as any, off or on" } else { "does not have" }
 }

@@ -90,6 +90,13 @@ pub struct TargetFeatures {
 }
 
 impl TargetFeatures {
+    fn from_flags(flags: u32) -> TargetFeatures {
+        TargetFeatures {
+            xnack: FeatureSetting::from_bits(flags >> 8),
+            sramecc: FeatureSetting::from_bits(flags >> 10),
+        }
+    }
+
     /// The target id that metadata carries, for example `amdgcn-amd-amdhsa--gfx950:sramecc+:xnack-`.
     pub fn target_id(self, target: Target) -> String {
         let (sramecc, xnack) = (self.sramecc.suffix("sramecc"), self.xnack.suffix("xnack"));
@@ -104,8 +111,6 @@ pub(crate) struct Identity {
     pub abi_version: AbiVersion,
 }
 
-/// `EF_AMDGPU_MACH`: the processor of an object, in the low byte of `e_flags`.
-const MACH: [(u8, Target); 2] = [(0x41, Target::Gfx1100), (0x4f, Target::Gfx950)];
 /// Bits of `e_flags` that mean something to a specific target: processor, xnack, sramecc.
 const KNOWN_FLAGS: u32 = 0xfff;
 
@@ -178,22 +183,18 @@ pub(crate) fn read_identity(header: &FileHeader64<LE>) -> Result<Identity, Vec<P
 }
 
 fn read_flags(flags: u32) -> Result<(Target, TargetFeatures), Problem> {
-    let mach = flags.to_le_bytes()[0];
-    let (_, target) = MACH
-        .into_iter()
-        .find(|(byte, _)| *byte == mach)
-        .ok_or(Problem::UnknownProcessor { got: mach })?;
-    let features = TargetFeatures {
-        xnack: FeatureSetting::from_bits(flags >> 8),
-        sramecc: FeatureSetting::from_bits(flags >> 10),
-    };
+    let target = Target::from_elf_mach(flags.to_le_bytes()[0])?;
     if flags & !KNOWN_FLAGS != 0 {
         return Err(Problem::ReservedFlags { got: flags, reserved: !KNOWN_FLAGS });
     }
-    for (feature, setting) in [("xnack", features.xnack), ("sramecc", features.sramecc)] {
-        let supported = target == Target::Gfx950;
+    let features = TargetFeatures::from_flags(flags);
+    let plain = TargetFeatures::from_flags(target.limits().elf_flags);
+    for (feature, setting, plain) in
+        [("xnack", features.xnack, plain.xnack), ("sramecc", features.sramecc, plain.sramecc)]
+    {
+        let supported = plain != FeatureSetting::Unsupported;
         if (setting != FeatureSetting::Unsupported) != supported {
-            return Err(Problem::Feature { feature, target, setting, flags });
+            return Err(Problem::Feature { feature, target, setting, supported, flags });
         }
     }
     Ok((target, features))

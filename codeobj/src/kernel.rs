@@ -14,8 +14,6 @@ use crate::segment::{Segment, bytes_at};
 
 /// Suffix of a kernel descriptor's symbol.
 const DESCRIPTOR_SUFFIX: &str = ".kd";
-/// Work-items of a workgroup at most, on every target (AMDGPUUsage, `.max_flat_workgroup_size`).
-const MAX_FLAT_WORKGROUP_SIZE: u32 = 1024;
 
 /// One kernel of a code object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,7 +52,7 @@ pub(crate) fn assemble(
     let assembler = Assembler { target, segments, symbols: by_name };
     let mut kernels: Vec<Kernel> = Vec::new();
     for kernel in metadata {
-        check_metadata(&kernel, problems);
+        check_metadata(target, &kernel, problems);
         match assembler.kernel(kernel, problems) {
             Ok(kernel) => kernels.push(kernel),
             Err(problem) => problems.push(problem),
@@ -201,12 +199,21 @@ fn check_agreement(
 }
 
 /// Reports metadata that contradicts itself.
-fn check_metadata(kernel: &KernelMetadata, problems: &mut Vec<Problem>) {
+fn check_metadata(target: Target, kernel: &KernelMetadata, problems: &mut Vec<Problem>) {
     let name = kernel.name.as_str();
     let max = kernel.max_flat_workgroup_size;
-    if max == 0 || max > MAX_FLAT_WORKGROUP_SIZE {
-        let rule = format!("not in 1 to {MAX_FLAT_WORKGROUP_SIZE} work-items");
+    let limits = target.limits();
+    if max == 0 || max > limits.workgroup_work_items {
+        let rule = format!("not in 1 to {} work-items", limits.workgroup_work_items);
         problems.push(refusal(name, ".max_flat_workgroup_size", max, rule));
+    }
+    let lds = kernel.group_segment_fixed_size;
+    if lds > limits.lds_bytes_per_workgroup {
+        let rule = format!(
+            "the limit on {target} is {} bytes a workgroup",
+            limits.lds_bytes_per_workgroup
+        );
+        problems.push(refusal(name, ".group_segment_fixed_size", lds, rule));
     }
     if let Some(size) = kernel.reqd_workgroup_size {
         let product: u128 = size.iter().map(|&n| u128::from(n)).product();

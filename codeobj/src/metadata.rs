@@ -246,6 +246,17 @@ impl ValueKind {
         explicit.map(|(_, kind)| kind).or_else(|| HiddenArg::from_word(word).map(ValueKind::Hidden))
     }
 
+    /// The metadata's spelling.
+    pub fn word(self) -> &'static str {
+        match self {
+            ValueKind::Hidden(hidden) => hidden.word(),
+            explicit => {
+                let found = ValueKind::EXPLICIT.into_iter().find(|(_, kind)| *kind == explicit);
+                found.map_or("", |(word, _)| word)
+            }
+        }
+    }
+
     /// Every spelling.
     pub(crate) fn words() -> impl Iterator<Item = &'static str> {
         let explicit = ValueKind::EXPLICIT.into_iter().map(|(word, _)| word);

@@ -215,10 +215,7 @@ impl Reader<'_> {
             let path = if path.is_empty() { "the document".to_owned() } else { path };
             return self.wrong_type(path, value, "a map");
         };
-        let mut map = Map {
-            path: if path.is_empty() { path } else { format!("{path} ") },
-            entries: BTreeMap::new(),
-        };
+        let mut map = Map { path, entries: BTreeMap::new() };
         for (key, value) in pairs {
             let Some(key) = as_str(key) else {
                 let _: Option<()> =

@@ -9,20 +9,22 @@
 //! never panic: [`KernelBuilder::finish`] reports all of them, each with its line.
 //!
 //! ```
-//! use dsl::{KernelBuilder, Scalar};
+//! use wavesmith_dsl::{KernelBuilder, Scalar};
 //! let k = KernelBuilder::new("double", isa::Target::Gfx1100, 64);
 //! let x = k.input("x", Scalar::Bf16, &[Some(64)]);
 //! let y = k.output("y", Scalar::Bf16, &[Some(64)]);
 //! let thread = k.thread_id();
 //! y.store(thread, x.load(thread) * 2.0);
 //! let kernel = k.finish().expect("a valid kernel");
-//! assert!(dsl::text::print(&kernel).contains("fmul"));
+//! assert!(wavesmith_dsl::text::print(&kernel).contains("fmul"));
 //! ```
 
 mod control;
 mod expr;
+mod index;
 mod infer;
 mod lanes;
+mod mask;
 mod multiple;
 mod operand;
 mod rows;
@@ -30,10 +32,12 @@ mod view;
 
 pub use control::Carried;
 pub use expr::Expr;
+pub use index::{Index, Indices};
 pub use lanes::LaneGroups;
+pub use mask::Mask;
 pub use operand::Operand;
 pub use rows::{RowElements, RowVector};
-pub use view::{Index, Indices, View};
+pub use view::View;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -42,8 +46,8 @@ use std::panic::Location;
 use isa::Target;
 
 use crate::ir::{
-    Access, Block, Kernel, LdsBuffer, LdsId, Loc, Op, Param, ParamKind, Scalar, Special, Stmt, Type, Uniformity, Value,
-    ValueInfo,
+    Access, Block, Kernel, LdsBuffer, LdsId, Loc, Op, Param, ParamKind, Scalar, Special, Stmt,
+    Type, Uniformity, Value, ValueInfo,
 };
 use crate::verify::{VerifyError, verify};
 
@@ -83,10 +87,12 @@ struct State {
     values: Vec<Facts>,
     /// Constants and values of the launch: they stand before the body.
     prologue: Vec<Stmt>,
-    constants: BTreeMap<(String, u64), Value>,
+    constants: BTreeMap<(Type, u64), Value>,
     specials: Vec<(Special, Value)>,
     /// Open blocks, the innermost last.
     blocks: Vec<Block>,
+    /// Whose line statements get, when not their caller's.
+    author: Option<Loc>,
     /// Loops around this place.
     loops: usize,
     errors: Vec<BuildError>,
@@ -131,12 +137,15 @@ impl KernelBuilder {
         if !errors.is_empty() {
             return Err(errors);
         }
-        let stmts = prologue.into_iter().chain(blocks.into_iter().flat_map(|block| block.stmts)).collect();
-        let values = values.iter().map(|facts| ValueInfo { ty: facts.ty, uniformity: Uniformity::Varying }).collect();
+        let stmts =
+            prologue.into_iter().chain(blocks.into_iter().flat_map(|block| block.stmts)).collect();
+        let values = values
+            .iter()
+            .map(|facts| ValueInfo { ty: facts.ty, uniformity: Uniformity::Varying })
+            .collect();
         let body = Block { stmts, yields: Vec::new() };
         let mut kernel = Kernel { name, target, workgroup_size, params, lds, body, values };
         kernel.renumber();
-        verify(&kernel).map_err(located)?;
         infer::uniformity(&mut kernel);
         verify(&kernel).map_err(located)?;
         Ok(kernel)
@@ -156,9 +165,16 @@ impl KernelBuilder {
 
     /// A buffer argument, aligned to 16 bytes.
     #[track_caller]
-    pub fn buffer(&self, name: &str, elem: Scalar, access: Access, dims: &[Option<u32>]) -> View<'_> {
+    pub fn buffer(
+        &self,
+        name: &str,
+        elem: Scalar,
+        access: Access,
+        dims: &[Option<u32>],
+    ) -> View<'_> {
         let align_bytes = 16;
-        let pointer = self.param(name, ParamKind::Buffer { elem, access, align_bytes }, Type::Pointer);
+        let pointer =
+            self.param(name, ParamKind::Buffer { elem, access, align_bytes }, Type::Pointer);
         View::global(pointer, elem, dims, align_bytes)
     }
 
@@ -191,7 +207,8 @@ impl KernelBuilder {
     fn fresh_lds_name(&self, stem: &str) -> String {
         let state = self.state.borrow();
         let taken = |name: &String| state.lds.iter().any(|buffer| buffer.name == *name);
-        let names = (0..).map(|count| if count == 0 { stem.to_owned() } else { format!("{stem}_{count}") });
+        let names =
+            (0..).map(|count| if count == 0 { stem.to_owned() } else { format!("{stem}_{count}") });
         names.into_iter().find(|name| !taken(name)).unwrap_or_default()
     }
 }
@@ -229,17 +246,14 @@ impl KernelBuilder {
     /// A constant by its bits; a vector gets them in every element. Equal constants are one value.
     #[track_caller]
     pub fn constant(&self, ty: Type, bits: u64) -> Expr<'_> {
-        let key = (ty.to_string(), bits);
-        let known = self.state.borrow().constants.get(&key).copied();
-        let value = known.unwrap_or_else(|| {
-            let value = self.new_value(ty, Some(bits), if bits == 0 { 64 } else { bits.trailing_zeros() });
-            let stmt = Stmt { results: vec![value], op: Op::Const { ty, bits }, loc: here() };
-            let mut state = self.state.borrow_mut();
-            state.constants.insert(key, value);
-            state.prologue.push(stmt);
-            value
-        });
-        Expr::new(self, value)
+        let key = (ty, bits);
+        if let Some(value) = self.state.borrow().constants.get(&key) {
+            return Expr::new(self, *value);
+        }
+        let log2_multiple = if bits == 0 { 64 } else { bits.trailing_zeros() };
+        let value = self.new_value(ty, Some(bits), log2_multiple);
+        self.state.borrow_mut().constants.insert(key, value);
+        self.push_prologue(value, Op::Const { ty, bits })
     }
 
     /// The work-item's index in the workgroup.
@@ -260,23 +274,39 @@ impl KernelBuilder {
         self.special(Special::WaveId)
     }
 
-    /// The workgroup's index in each dimension of the grid.
+    /// The workgroup's index in x.
     #[track_caller]
-    pub fn workgroup_id(&self) -> [Expr<'_>; 3] {
-        [Special::WorkgroupIdX, Special::WorkgroupIdY, Special::WorkgroupIdZ].map(|special| self.special(special))
+    pub fn workgroup_id_x(&self) -> Expr<'_> {
+        self.special(Special::WorkgroupIdX)
+    }
+
+    /// The workgroup's index in y.
+    #[track_caller]
+    pub fn workgroup_id_y(&self) -> Expr<'_> {
+        self.special(Special::WorkgroupIdY)
+    }
+
+    /// The workgroup's index in z.
+    #[track_caller]
+    pub fn workgroup_id_z(&self) -> Expr<'_> {
+        self.special(Special::WorkgroupIdZ)
     }
 
     #[track_caller]
     fn special(&self, special: Special) -> Expr<'_> {
-        let known = self.state.borrow().specials.iter().find(|(known, _)| *known == special).map(|(_, value)| *value);
-        let value = known.unwrap_or_else(|| {
-            let value = self.new_value(Type::I32, None, 0);
-            let stmt = Stmt { results: vec![value], op: Op::Special(special), loc: here() };
-            let mut state = self.state.borrow_mut();
-            state.specials.push((special, value));
-            state.prologue.push(stmt);
-            value
-        });
+        let known = |(known, value): &(Special, Value)| (*known == special).then_some(*value);
+        if let Some(value) = self.state.borrow().specials.iter().find_map(known) {
+            return Expr::new(self, value);
+        }
+        let value = self.new_value(Type::I32, None, 0);
+        self.state.borrow_mut().specials.push((special, value));
+        self.push_prologue(value, Op::Special(special))
+    }
+
+    #[track_caller]
+    fn push_prologue(&self, value: Value, op: Op) -> Expr<'_> {
+        let stmt = Stmt { results: vec![value], op, loc: self.here() };
+        self.state.borrow_mut().prologue.push(stmt);
         Expr::new(self, value)
     }
 }
@@ -296,6 +326,11 @@ impl KernelBuilder {
         self.emit(result, Op::Intrinsic { name: name.to_owned(), args })
     }
 
+    /// Whether this place is inside a loop.
+    fn in_loop(&self) -> bool {
+        self.state.borrow().loops > 0
+    }
+
     /// A statement with one result.
     #[track_caller]
     fn emit(&self, ty: Type, op: Op) -> Expr<'_> {
@@ -307,10 +342,10 @@ impl KernelBuilder {
 
     #[track_caller]
     fn push(&self, results: Vec<Value>, op: Op) {
-        let stmt = Stmt { results, op, loc: here() };
+        let loc = self.here();
         // The outermost block is never closed.
         if let Some(block) = self.state.borrow_mut().blocks.last_mut() {
-            block.stmts.push(stmt);
+            block.stmts.push(Stmt { results, op, loc });
         }
     }
 
@@ -330,20 +365,37 @@ impl KernelBuilder {
         if std::ptr::eq(self, expr.builder()) {
             return expr.value();
         }
-        self.mistake("an operand", format!("a value of kernel {}", expr.builder().name), "a value of this kernel");
+        self.mistake(
+            "an operand",
+            format!("a value of kernel {}", expr.builder().name),
+            "a value of this kernel",
+        );
         self.constant(expr.ty(), 0).value()
     }
 
     /// Records a mistake of the author; building goes on, so that all of them are found at once.
     #[track_caller]
     fn mistake(&self, what: &'static str, got: impl ToString, expected: impl ToString) {
-        let error = BuildError::Author { loc: here(), what, got: got.to_string(), expected: expected.to_string() };
+        let error = BuildError::Author {
+            loc: self.here(),
+            what,
+            got: got.to_string(),
+            expected: expected.to_string(),
+        };
         self.state.borrow_mut().errors.push(error);
     }
-}
 
-/// The line of the author.
-#[track_caller]
-fn here() -> Loc {
-    Loc(Some(Location::caller()))
+    /// The line of the author.
+    #[track_caller]
+    fn here(&self) -> Loc {
+        self.state.borrow().author.unwrap_or(Loc(Some(Location::caller())))
+    }
+
+    /// Runs `act` as if the author's line were `author`: closures of this library would hide it.
+    fn on_behalf<T>(&self, author: Loc, act: impl FnOnce() -> T) -> T {
+        let outer = self.state.borrow_mut().author.replace(author);
+        let result = act();
+        self.state.borrow_mut().author = outer;
+        result
+    }
 }

@@ -1,7 +1,16 @@
-//! The kernel language: IR, builder, verifier and text form.
+//! The kernel language: [IR](ir), [builder], [verifier](verify) and [text form](text).
 
+pub mod builder;
 pub mod ir;
+pub mod math;
 pub mod text;
 pub mod verify;
 
+mod dataflow;
+mod types;
 mod walk;
+
+pub use builder::{BuildError, Expr, KernelBuilder, LaneGroups, Mask, RowElements, View};
+pub use ir::{Kernel, Scalar};
+pub use text::{parse, print};
+pub use verify::verify;

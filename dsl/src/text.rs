@@ -51,9 +51,7 @@ pub const MAX_NESTING: usize = 64;
 /// Whether a name may stand in the text and in an object's symbol table: `[A-Za-z_][A-Za-z0-9_.$]*`, at most 200 bytes.
 pub fn is_symbol(name: &str) -> bool {
     let mut bytes = name.bytes();
-    let starts_well = bytes
-        .next()
-        .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    let starts_well = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     let goes_on_well =
         bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$'));
     starts_well && goes_on_well && name.len() <= 200

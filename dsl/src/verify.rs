@@ -6,20 +6,20 @@
 //! * **header**: the name, parameter and LDS names are symbols and distinct; scalar parameters are `i32`, `i64` or
 //!   `f32`; the workgroup is a multiple of the wave width, at most 1024; alignments are powers of two; the LDS
 //!   buffers fit the target.
-//! * **values** ([`scope`]): numbered in the order of definition, each defined once, used only after its definition
+//! * **values** (`scope`): numbered in the order of definition, each defined once, used only after its definition
 //!   and inside the block that defines it; blocks nest at most [`crate::text::MAX_NESTING`] deep.
-//! * **types** ([`types`]): operand and result types of every operation; vectors of 2, 3, 4, 8 or 16 elements, never of
+//! * **types** (`types`): operand and result types of every operation; vectors of 2, 3, 4, 8 or 16 elements, never of
 //!   `i1`; constants within their type; unsigned division by constants other than zero; no transcendental of a
 //!   constant.
-//! * **uniformity** ([`uniformity`]): a uniform value comes from uniform operands, or from `read_first_lane`; lane
+//! * **uniformity** (`uniformity`): a uniform value comes from uniform operands, or from `read_first_lane`; lane
 //!   and thread ids, lane exchanges and intrinsics vary; loop bounds and indices are uniform; a conditional with a
 //!   varying condition yields varying values.
-//! * **flow** ([`flow`]): steps are not zero; carried values, initial values, yields and results agree in number and
+//! * **flow** (`flow`): steps are not zero; carried values, initial values, yields and results agree in number and
 //!   type, and so do both arms of a conditional.
-//! * **convergence** ([`convergence`]): a lane exchange stands under no varying condition; a barrier stands only
+//! * **convergence** (`convergence`): a lane exchange stands under no varying condition; a barrier stands only
 //!   where all waves of the workgroup come together: under no condition and in no loop that depends on the wave or
 //!   lane.
-//! * **memory** ([`memory`]): a pointer comes from one buffer parameter, through offsets, choices and loops; no store
+//! * **memory** (`memory`): a pointer comes from one buffer parameter, through offsets, choices and loops; no store
 //!   to a read-only and no load from a write-only buffer; an access promises an alignment that is a power of two, at
 //!   least its element's size, at most what the buffer guarantees, and true of the constant part of its address;
 //!   constant LDS addresses stay inside their buffer.
@@ -167,7 +167,11 @@ impl<'k> Verifier<'k> {
 
     fn block(&mut self, name: &'static str, block: &'k Block) {
         if self.trail.depth() > MAX_NESTING {
-            return self.refuse(Rule::Nesting, "one block more", format!("at most {MAX_NESTING} nested blocks"));
+            return self.refuse(
+                Rule::Nesting,
+                "one block more",
+                format!("at most {MAX_NESTING} nested blocks"),
+            );
         }
         let shown_before = self.shown.len();
         for (index, stmt) in block.stmts.iter().enumerate() {
@@ -182,9 +186,10 @@ impl<'k> Verifier<'k> {
     fn stmt(&mut self, stmt: &'k Stmt) {
         let block_values = stmt.op.block_values();
         let operands_visible = self.check_visible(&stmt.op.operands());
-        let results_known = stmt.results.iter().fold(true, |known, result| self.announce(*result) && known);
+        let results_known = self.announce_all(&stmt.results);
         let shown_before = self.shown.len();
-        let block_values_known = block_values.iter().fold(true, |known, value| self.define(*value) && known);
+        let block_values_known = self.announce_all(&block_values);
+        block_values.iter().for_each(|value| self.show(*value));
         let known = operands_visible && results_known && block_values_known;
         if known {
             self.carry_origins(stmt);

@@ -18,14 +18,20 @@ impl Op {
     pub fn operands(&self) -> Vec<Value> {
         match self {
             Op::Const { .. } | Op::Special(_) | Op::Barrier => Vec::new(),
-            Op::Unary(_, a) | Op::Convert(_, a) | Op::Bitcast(a) | Op::Extract(a, _) | Op::ReadFirstLane(a) => vec![*a],
+            Op::Unary(_, a)
+            | Op::Convert(_, a)
+            | Op::Bitcast(a)
+            | Op::Extract(a, _)
+            | Op::ReadFirstLane(a) => vec![*a],
             Op::LaneXor { value, .. } => vec![*value],
             Op::Binary(_, a, b) | Op::Cmp(_, a, b) | Op::PtrAdd(a, b) => vec![*a, *b],
             Op::Fma(a, b, c) | Op::Select(a, b, c) => vec![*a, *b, *c],
             Op::Pack(values) | Op::Intrinsic { args: values, .. } => values.clone(),
             Op::Load(address) => address.operands().collect(),
             Op::Store(address, value) => address.operands().chain([*value]).collect(),
-            Op::For { lower, upper, inits, .. } => [*lower, *upper].into_iter().chain(inits.iter().copied()).collect(),
+            Op::For { lower, upper, inits, .. } => {
+                [*lower, *upper].into_iter().chain(inits.iter().copied()).collect()
+            }
             Op::If { cond, .. } => vec![*cond],
         }
     }
@@ -42,7 +48,9 @@ impl Op {
     /// The values that the operation defines for its nested blocks.
     pub fn block_values(&self) -> Vec<Value> {
         match self {
-            Op::For { index, carried, .. } => [*index].into_iter().chain(carried.iter().copied()).collect(),
+            Op::For { index, carried, .. } => {
+                [*index].into_iter().chain(carried.iter().copied()).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -50,11 +58,19 @@ impl Op {
     fn for_each_value(&mut self, visit: &mut impl FnMut(&mut Value)) {
         match self {
             Op::Const { .. } | Op::Special(_) | Op::Barrier => {}
-            Op::Unary(_, a) | Op::Convert(_, a) | Op::Bitcast(a) | Op::Extract(a, _) | Op::ReadFirstLane(a) => visit(a),
+            Op::Unary(_, a)
+            | Op::Convert(_, a)
+            | Op::Bitcast(a)
+            | Op::Extract(a, _)
+            | Op::ReadFirstLane(a) => visit(a),
             Op::LaneXor { value, .. } => visit(value),
-            Op::Binary(_, a, b) | Op::Cmp(_, a, b) | Op::PtrAdd(a, b) => [a, b].into_iter().for_each(visit),
+            Op::Binary(_, a, b) | Op::Cmp(_, a, b) | Op::PtrAdd(a, b) => {
+                [a, b].into_iter().for_each(visit)
+            }
             Op::Fma(a, b, c) | Op::Select(a, b, c) => [a, b, c].into_iter().for_each(visit),
-            Op::Pack(values) | Op::Intrinsic { args: values, .. } => values.iter_mut().for_each(visit),
+            Op::Pack(values) | Op::Intrinsic { args: values, .. } => {
+                values.iter_mut().for_each(visit)
+            }
             Op::Load(address) => address.for_each_value(visit),
             Op::Store(address, value) => {
                 address.for_each_value(visit);
@@ -104,7 +120,9 @@ impl Kernel {
         for (number, value) in order.iter().enumerate() {
             numbers[value.0 as usize] = number as u32;
         }
-        let rename = &mut |value: &mut Value| value.0 = numbers.get(value.0 as usize).copied().unwrap_or(u32::MAX);
+        let rename = &mut |value: &mut Value| {
+            value.0 = numbers.get(value.0 as usize).copied().unwrap_or(u32::MAX)
+        };
         self.values = order.iter().map(|value| self.info(*value)).collect();
         self.params.iter_mut().for_each(|param| rename(&mut param.value));
         rename_block(&mut self.body, rename);

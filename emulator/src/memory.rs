@@ -228,6 +228,18 @@ impl Memory {
         Ok(BufferId(self.buffers.len() - 1))
     }
 
+    /// Buffers at fixed distances from each other: label, distance from the first address, size and access of
+    /// each, ascending. Returns the first address, a multiple of 4096, and the buffers.
+    pub(crate) fn allocate_image(&mut self, parts: Vec<(String, u64, u64, Access)>) -> Result<(u64, Vec<BufferId>), MemoryError> {
+        let base = self.next_address.next_multiple_of(4096);
+        let mut ids = Vec::with_capacity(parts.len());
+        for (label, distance, size_bytes, access) in parts {
+            self.next_address = base + distance;
+            ids.push(self.allocate(&label, size_bytes, access)?);
+        }
+        Ok((base, ids))
+    }
+
     /// A new read-write buffer holding `bytes`, all of them written.
     ///
     /// # Errors
@@ -307,6 +319,36 @@ impl Memory {
         buffer.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
         buffer.written.set_range(offset, bytes.len());
         Ok(())
+    }
+
+    /// Host write of zeros.
+    pub(crate) fn fill_zero(&mut self, id: BufferId, offset_bytes: u64, n_bytes: u64) -> Result<(), MemoryError> {
+        const ZEROS: [u8; 4096] = [0; 4096];
+        let mut at = 0;
+        while at < n_bytes {
+            let step = (n_bytes - at).min(ZEROS.len() as u64);
+            self.write(id, offset_bytes + at, &ZEROS[..index(step)])?;
+            at += step;
+        }
+        Ok(())
+    }
+
+    /// Host write at an address, as a loader's relocations do; read-only buffers accept it too.
+    pub(crate) fn patch(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        let at = self.find_index(&mut Cursor::default(), address, bytes.len() as u64)?;
+        let offset = address - self.buffers[at].address;
+        self.write(BufferId(at), offset, bytes)
+    }
+
+    /// The word at an offset, if it lies in the buffer and was written.
+    pub(crate) fn written_word(&self, id: BufferId, offset_bytes: u64) -> Result<Option<u32>, MemoryError> {
+        let buffer = self.buffer(id)?;
+        if !buffer.contains(buffer.address.saturating_add(offset_bytes), 4) {
+            return Ok(None);
+        }
+        let offset = index(offset_bytes);
+        let bytes = std::array::from_fn(|byte| buffer.bytes[offset + byte]);
+        Ok(Some(u32::from_le_bytes(bytes)).filter(|_| buffer.written.get(offset, 4) == 0xf))
     }
 
     fn buffer(&self, id: BufferId) -> Result<&Buffer, MemoryError> {

@@ -1,11 +1,12 @@
 //! What a dispatch did: counts, findings, fidelity.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use isa::{Op, Target};
 use serde::Serialize;
 
-use crate::fidelity::Approximation;
-use crate::finding::Finding;
+use crate::fidelity::{self, Approximation};
+use crate::finding::{Finding, Findings};
 
 /// Kinds of instructions that counts tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -53,6 +54,24 @@ impl Class {
         Class::Wait,
         Class::Other,
     ];
+
+    /// Its name in listings, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Salu => "salu",
+            Class::Valu => "valu",
+            Class::Transcendental => "transcendental",
+            Class::Matrix => "matrix",
+            Class::Smem => "smem",
+            Class::Vmem => "vmem",
+            Class::Scratch => "scratch",
+            Class::Lds => "lds",
+            Class::Branch => "branch",
+            Class::Barrier => "barrier",
+            Class::Wait => "wait",
+            Class::Other => "other",
+        }
+    }
 }
 
 /// Counts of a dispatch.
@@ -86,6 +105,9 @@ pub struct Report {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     by_class: [u64; Class::ALL.len()],
+    approximate: BTreeSet<Op>,
+    workgroups: u64,
+    waves: u64,
 }
 
 impl Counts {
@@ -94,12 +116,28 @@ impl Counts {
         self.by_class[class as usize] += 1;
     }
 
-    pub(crate) fn total(&self) -> u64 {
-        self.by_class.iter().sum()
+    /// Remembers an approximate operation.
+    pub(crate) fn add_approximate(&mut self, op: Op) {
+        self.approximate.insert(op);
     }
 
-    pub(crate) fn by_class(&self) -> BTreeMap<Class, u64> {
-        let counted = Class::ALL.into_iter().zip(self.by_class);
-        counted.filter(|(_, count)| *count != 0).collect()
+    pub(crate) fn start_workgroup(&mut self, n_waves: u64) {
+        self.workgroups += 1;
+        self.waves += n_waves;
+    }
+
+    /// The report of what was counted and found.
+    pub(crate) fn into_report(self, findings: Findings, target: Target) -> Report {
+        let (findings, findings_dropped) = findings.into_parts();
+        let counted = Class::ALL.into_iter().zip(self.by_class).filter(|(_, count)| *count != 0);
+        let approximations: BTreeSet<Approximation> =
+            self.approximate.into_iter().filter_map(|op| fidelity::approximation(op, target)).collect();
+        Report {
+            findings,
+            findings_dropped,
+            wave_instructions: self.by_class.iter().sum(),
+            stats: Stats { workgroups: self.workgroups, waves: self.waves, instructions: counted.collect() },
+            approximations: approximations.into_iter().collect(),
+        }
     }
 }

@@ -236,8 +236,6 @@ pub(crate) struct Wave {
     pub scoreboard: Scoreboard,
     /// Lanes that the current instruction works on: EXEC, less what DPP switched off.
     pub active: u64,
-    pub n_instructions: u64,
-    pub n_barriers: u64,
 }
 
 impl Wave {
@@ -256,8 +254,6 @@ impl Wave {
             mode: FloatMode::from_bits(0),
             scoreboard: Scoreboard::new(target),
             active: 0,
-            n_instructions: 0,
-            n_barriers: 0,
         }
     }
 
@@ -274,8 +270,6 @@ impl Wave {
         self.is_scc_undefined = true;
         self.set_mode(mode_bits);
         self.scoreboard.clear();
-        self.n_instructions = 0;
-        self.n_barriers = 0;
     }
 
     pub(crate) fn set_mode(&mut self, bits: u32) {

@@ -2,7 +2,7 @@
 
 use crate::format::Encoding;
 use crate::reg::Operand;
-use crate::table::{Op, Row};
+use crate::table::{Counter, Effect, Field, Op, Row, Ty};
 use crate::target::Target;
 
 /// The most operands a row has.
@@ -68,10 +68,8 @@ pub struct Modifiers {
     pub offen: bool,
     /// MUBUF: the VGPR address holds an index.
     pub idxen: bool,
-    /// MUBUF, FLAT: the data goes to LDS (a flag bit, not an opcode).
+    /// MUBUF (gfx950): the loaded data goes to LDS, and VDATA is absent.
     pub lds: bool,
-    /// LDS instructions: global data share instead of LDS.
-    pub gds: bool,
     /// Matrix: broadcast size of A, or format of A.
     pub cbsz: u8,
     /// Matrix: block of A that is broadcast.
@@ -221,8 +219,35 @@ impl Inst {
         self.op.row()
     }
 
-    /// The mnemonic without form suffix, as the target's manual spells it.
-    pub fn mnemonic(&self, target: Target) -> &'static str {
-        self.row().form(target).map_or("", |form| form.mnemonic)
+    /// The register count of operand `index`. Unlike the width of its type it knows how wide an
+    /// address is in this encoding.
+    pub fn registers(&self, index: usize, target: Target) -> u32 {
+        let Some(spec) = self.row().operands.get(index) else { return 0 };
+        let has_saddr =
+            self.row().position(Field::Saddr).is_some_and(|at| self.operands[at] != Operand::None);
+        let is_pair = match spec.ty {
+            Ty::VAddr => {
+                self.encoding == Encoding::Flat || self.encoding == Encoding::Global && !has_saddr
+            }
+            Ty::SAddr => self.encoding == Encoding::Global,
+            Ty::BAddr => self.mods.idxen && self.mods.offen,
+            ty => return ty.bits(target).div_ceil(32),
+        };
+        1 + u32::from(is_pair)
+    }
+
+    /// The counters it increments on `target`; FLAT counts in LGKMCNT too.
+    ///
+    /// Source: AMDGPUUsage, memory model tables (VSCNT exists from gfx10 on).
+    pub fn counters(&self, target: Target) -> impl Iterator<Item = Counter> {
+        let flat = (self.encoding == Encoding::Flat).then_some(Counter::Lgkm);
+        let of_row = self.row().effects.iter().filter_map(move |effect| match effect {
+            Effect::CountsLoad => Some(Counter::Vm),
+            Effect::CountsStore if target == Target::Gfx1100 => Some(Counter::Vs),
+            Effect::CountsStore => Some(Counter::Vm),
+            Effect::CountsLgkm => Some(Counter::Lgkm),
+            _ => None,
+        });
+        of_row.chain(flat)
     }
 }

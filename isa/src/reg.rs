@@ -1,6 +1,6 @@
 //! Operands of a decoded instruction: registers, special registers, constants.
 
-
+use crate::target::Target;
 
 /// One operand of a decoded instruction.
 ///
@@ -154,5 +154,160 @@ impl InlineFloat {
             InlineFloat::NegFour => 0xc010_0000_0000_0000,
             InlineFloat::InvTwoPi => 0x3fc4_5f30_6dc9_c882,
         }
+    }
+}
+
+impl SpecialReg {
+    /// The register that `code` names as a scalar operand on `target`.
+    ///
+    /// Source: CDNA3 and RDNA3 ISA manuals, "scalar operands". M0 and NULL trade places: 124 is M0 on
+    /// gfx950 and NULL on gfx1100, 125 is M0 on gfx1100 and unassigned on gfx950.
+    pub const fn from_code(target: Target, code: u32) -> Option<SpecialReg> {
+        let is_gfx950 = matches!(target, Target::Gfx950);
+        let reg = match code {
+            102 if is_gfx950 => SpecialReg::FlatScratchLo,
+            103 if is_gfx950 => SpecialReg::FlatScratchHi,
+            104 if is_gfx950 => SpecialReg::XnackMaskLo,
+            105 if is_gfx950 => SpecialReg::XnackMaskHi,
+            106 => SpecialReg::VccLo,
+            107 => SpecialReg::VccHi,
+            108..=123 => SpecialReg::Ttmp((code - 108) as u8),
+            124 if is_gfx950 => SpecialReg::M0,
+            124 => SpecialReg::Null,
+            125 if !is_gfx950 => SpecialReg::M0,
+            126 => SpecialReg::ExecLo,
+            127 => SpecialReg::ExecHi,
+            235 => SpecialReg::SrcSharedBase,
+            236 => SpecialReg::SrcSharedLimit,
+            237 => SpecialReg::SrcPrivateBase,
+            238 => SpecialReg::SrcPrivateLimit,
+            239 => SpecialReg::SrcPopsExitingWaveId,
+            251 => SpecialReg::SrcVccz,
+            252 => SpecialReg::SrcExecz,
+            253 => SpecialReg::SrcScc,
+            _ => return None,
+        };
+        Some(reg)
+    }
+
+    /// The code of this register on `target`, if the target has it.
+    pub const fn code(self, target: Target) -> Option<u32> {
+        let is_gfx950 = matches!(target, Target::Gfx950);
+        let code = match self {
+            SpecialReg::FlatScratchLo if is_gfx950 => 102,
+            SpecialReg::FlatScratchHi if is_gfx950 => 103,
+            SpecialReg::XnackMaskLo if is_gfx950 => 104,
+            SpecialReg::XnackMaskHi if is_gfx950 => 105,
+            SpecialReg::VccLo => 106,
+            SpecialReg::VccHi => 107,
+            SpecialReg::Ttmp(index @ 0..=15) => 108 + index as u32,
+            SpecialReg::M0 if is_gfx950 => 124,
+            SpecialReg::M0 => 125,
+            SpecialReg::Null if !is_gfx950 => 124,
+            SpecialReg::ExecLo => 126,
+            SpecialReg::ExecHi => 127,
+            SpecialReg::SrcSharedBase => 235,
+            SpecialReg::SrcSharedLimit => 236,
+            SpecialReg::SrcPrivateBase => 237,
+            SpecialReg::SrcPrivateLimit => 238,
+            SpecialReg::SrcPopsExitingWaveId => 239,
+            SpecialReg::SrcVccz => 251,
+            SpecialReg::SrcExecz => 252,
+            SpecialReg::SrcScc => 253,
+            _ => return None,
+        };
+        Some(code)
+    }
+
+    /// How many registers an operand that starts here may cover.
+    const fn max_registers(self) -> u32 {
+        match self {
+            SpecialReg::FlatScratchLo
+            | SpecialReg::XnackMaskLo
+            | SpecialReg::VccLo
+            | SpecialReg::ExecLo => 2,
+            SpecialReg::SrcSharedBase
+            | SpecialReg::SrcSharedLimit
+            | SpecialReg::SrcPrivateBase
+            | SpecialReg::SrcPrivateLimit
+            | SpecialReg::SrcPopsExitingWaveId
+            | SpecialReg::SrcVccz
+            | SpecialReg::SrcExecz
+            | SpecialReg::SrcScc => 2,
+            SpecialReg::Null => 16,
+            SpecialReg::Ttmp(index) => 16u32.saturating_sub(index as u32),
+            _ => 1,
+        }
+    }
+}
+
+/// The code in a 9-bit source field that says "a 32-bit literal follows".
+pub const LITERAL_CODE: u32 = 255;
+/// The first code of the VGPRs in a 9-bit source field.
+pub const VGPR_CODE: u32 = 256;
+
+impl Operand {
+    /// The operand that a scalar source code (0–254) names. Literals and VGPRs are not scalar codes.
+    pub fn from_scalar_code(target: Target, code: u32) -> Option<Operand> {
+        match code {
+            0..=105 if code < u32::from(target.limits().addressable_sgprs) => {
+                Some(Operand::Sgpr(code as u8))
+            }
+            128..=192 => Some(Operand::Int(code as i32 - 128)),
+            193..=208 => Some(Operand::Int(192 - code as i32)),
+            240..=248 => Some(Operand::Float(InlineFloat::ALL[code as usize - 240])),
+            _ => SpecialReg::from_code(target, code).map(Operand::Special),
+        }
+    }
+
+    /// The scalar source code of this operand on `target`: 255 for a literal, `None` for vector
+    /// registers and for what the target does not have.
+    pub fn scalar_code(self, target: Target) -> Option<u32> {
+        match self {
+            Operand::Sgpr(index) => (u32::from(index)
+                < u32::from(target.limits().addressable_sgprs))
+            .then_some(u32::from(index)),
+            Operand::Special(reg) => reg.code(target),
+            Operand::Int(value @ 0..=64) => Some(128 + value as u32),
+            Operand::Int(value @ -16..=-1) => Some(192 + value.unsigned_abs()),
+            Operand::Float(value) => Some(240 + value as u32),
+            Operand::Literal(_) => Some(LITERAL_CODE),
+            _ => None,
+        }
+    }
+
+    /// Whether the operand can be written: a register.
+    pub const fn is_register(self) -> bool {
+        matches!(self, Operand::Sgpr(_) | Operand::Vgpr(_) | Operand::Acc(_) | Operand::Special(_))
+    }
+
+    /// Whether this register may be the first of a tuple of `registers` on `target`.
+    ///
+    /// Scalar pairs are even, larger scalar tuples start at a multiple of four (ISA manuals, "SGPR
+    /// alignment"). Vector tuples are even on gfx950 (LLVM 22, `FeatureRequiresAlignedVGPRs`) and free on
+    /// gfx1100. Constants and absent operands fit every width.
+    pub fn fits_tuple(self, registers: u32, target: Target) -> bool {
+        let scalar_alignment = registers.min(4).next_power_of_two();
+        match self {
+            Operand::Sgpr(first) => {
+                let (first, end) = (u32::from(first), u32::from(target.limits().addressable_sgprs));
+                first % scalar_alignment == 0 && first + registers <= end
+            }
+            Operand::Special(reg @ SpecialReg::Ttmp(index)) => {
+                u32::from(index) % scalar_alignment == 0 && registers <= reg.max_registers()
+            }
+            Operand::Special(reg) => registers <= reg.max_registers(),
+            Operand::Vgpr(first) | Operand::Acc(first) => {
+                let is_aligned = registers < 2 || first % 2 == 0 || target == Target::Gfx1100;
+                is_aligned && u32::from(first) + registers <= 256
+            }
+            _ => true,
+        }
+    }
+}
+
+impl From<SpecialReg> for Operand {
+    fn from(reg: SpecialReg) -> Operand {
+        Operand::Special(reg)
     }
 }

@@ -15,11 +15,15 @@
 //! assembler's text. Operands that the short form implies (VCC of a carry or a select) are written out
 //! with the field that names them in VOP3. `mask` is a lane mask: 64 bits on gfx950, 32 on gfx1100.
 //!
+//! `ReadsDst` and its like are [effects](Effect): what an instruction does, or which forms it lacks,
+//! beyond its operands.
+//!
 //! # Names
 //!
-//! A variant is the mnemonic in camel case, without underscores: `v_cmp_lt_f32` is not a row but
-//! [`Compare`], which is systematic. Where targets spell one operation differently, the variant follows
-//! gfx1100 (`s_load_b32`, not `s_load_dword`), because its names state the width.
+//! A variant is the mnemonic in camel case without underscores. Where targets spell one operation
+//! differently, the variant follows gfx1100 (`SLoadB32`, not `SLoadDword`), because its names state the
+//! width. Two families are systematic: [`Compare`] is a test, a type and a destination instead of 200
+//! variants, and [`Flat`] leaves out the segment, which is the encoding's.
 //!
 //! Each file of rows is a family; [`Op`] is the sum of the families. Whoever gives rows a meaning
 //! matches a family without a wildcard, so that a row without a meaning does not compile.
@@ -28,145 +32,131 @@
 //! `tests/vectors`); names and effects with the CDNA3 and RDNA3 ISA manuals.
 
 use crate::format::Encoding;
+pub use crate::format::Field;
 use crate::target::Target;
-
-/// What a field of an operand is called in the manuals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Field {
-    /// Vector destination.
-    Vdst,
-    /// Scalar destination.
-    Sdst,
-    /// Source 0 of vector instructions.
-    Src0,
-    /// Source 1 of vector instructions; a VGPR in VOP2 and VOPC.
-    Src1,
-    /// Source 2 of vector instructions; VCC in VOP2.
-    Src2,
-    /// The constant of `v_fmaak` and `v_fmamk`: always a literal.
-    K,
-    /// Source 0 of scalar instructions.
-    Ssrc0,
-    /// Source 1 of scalar instructions.
-    Ssrc1,
-    /// 16-bit constant.
-    Simm16,
-    /// 32-bit constant that follows the instruction: always a literal.
-    Simm32,
-    /// Destination of a scalar load.
-    Sdata,
-    /// Address pair, or buffer resource, of a scalar load.
-    Sbase,
-    /// Scalar offset: of scalar loads ([`Operand::None`](crate::reg::Operand::None) without) and buffers.
-    Soffset,
-    /// Vector address: LDS, FLAT, GLOBAL, SCRATCH.
-    Addr,
-    /// Scalar address of GLOBAL and SCRATCH.
-    Saddr,
-    /// Data of FLAT, GLOBAL and SCRATCH stores.
-    Data,
-    /// First data of LDS stores.
-    Data0,
-    /// Second data of LDS stores.
-    Data1,
-    /// Data of buffer instructions, read or written.
-    Vdata,
-    /// Vector address of buffer instructions.
-    Vaddr,
-    /// Buffer resource, four SGPRs.
-    Srsrc,
-}
 
 /// Class and width of an operand.
 ///
-/// `B` untyped bits, `U` unsigned, `I` signed, `F` floating point, `Bf` bfloat; `X2` packed pairs.
+/// `B` untyped bits, `U` unsigned, `I` signed, `F` floating point, `Bf` bfloat; `x2` pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ty {
     /// 8 bits in the low byte of a register.
     B8,
+    /// Unsigned 8 bits, zero-extended into its register when loaded.
+    U8,
+    /// Signed 8 bits, sign-extended into its register when loaded.
+    I8,
     /// 16 bits.
     B16,
-    /// 32 bits.
-    B32,
-    /// 64 bits.
-    B64,
-    /// 96 bits.
-    B96,
-    /// 128 bits.
-    B128,
-    /// 160 bits.
-    B160,
-    /// 192 bits.
-    B192,
-    /// 256 bits.
-    B256,
-    /// 512 bits.
-    B512,
-    /// 1024 bits.
-    B1024,
-    /// Unsigned, 16 bits.
+    /// Unsigned 16 bits; zero-extended into its register when loaded from memory.
     U16,
-    /// Unsigned, 32 bits.
-    U32,
-    /// Unsigned, 64 bits.
-    U64,
-    /// Signed, 16 bits.
+    /// Signed 16 bits; sign-extended into its register when loaded from memory.
     I16,
-    /// Signed, 32 bits.
-    I32,
-    /// Signed, 64 bits.
-    I64,
     /// binary16.
     F16,
     /// bfloat16.
     Bf16,
+    /// 32 bits.
+    B32,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Signed, 32 bits.
+    I32,
     /// binary32.
     F32,
-    /// binary64.
-    F64,
     /// Two 16-bit integers in a register.
     I16x2,
     /// Two binary16 in a register.
     F16x2,
     /// Two bfloat16 in a register.
     Bf16x2,
+    /// Four bytes in a register, signed if NEG says so.
+    Iu8x4,
+    /// binary32, or a binary16 half that OP_SEL_HI and OP_SEL choose; takes NEG and ABS.
+    Mix,
+    /// 32 bits in an accumulation register.
+    Acc,
+    /// 64 bits.
+    B64,
+    /// Unsigned, 64 bits.
+    U64,
+    /// Signed, 64 bits.
+    I64,
+    /// binary64.
+    F64,
     /// Two 32-bit words in two registers.
     B32x2,
     /// Two binary32 in two registers.
     F32x2,
+    /// 96 bits.
+    B96,
+    /// 128 bits.
+    B128,
+    /// Two 64-bit words in four registers.
+    B64x2,
+    /// 256 bits.
+    B256,
+    /// 512 bits.
+    B512,
     /// One bit a lane: 64 bits on gfx950, 32 on gfx1100.
     Mask,
-    /// A branch target: signed words, relative to the next instruction.
+    /// Vector address of FLAT, GLOBAL, SCRATCH: 64 bits in FLAT and in GLOBAL without scalar address,
+    /// otherwise a 32-bit offset.
+    VAddr,
+    /// Scalar address: 64 bits in GLOBAL, a 32-bit offset in SCRATCH.
+    SAddr,
+    /// Vector address of buffer instructions: index, offset, or both in a pair (index first).
+    BAddr,
+    /// SIMM16: a branch target in signed dwords relative to the next instruction.
     Label,
+    /// SIMM16: wait counts, see [`crate::waits`].
+    WaitCounts,
+    /// SIMM16: counts of S_WAITCNT_DEPCTR, see [`crate::waits`].
+    DepCounts,
+    /// SIMM16: the hint of S_DELAY_ALU.
+    Delay,
+    /// SIMM16, or the code of a scalar source: a message, see [`crate::sysreg`].
+    Message,
+    /// SIMM16: a hardware register and a run of its bits, see [`crate::sysreg`].
+    HwReg,
 }
 
 impl Ty {
-    /// Width in bits of the value in registers.
+    /// Width in bits of the value in registers. For the address types the widest that they can be:
+    /// [`Inst::registers`](crate::inst::Inst::registers) knows the actual width.
     pub const fn bits(self, target: Target) -> u32 {
         match self {
-            Ty::B8 => 8,
-            Ty::B16 | Ty::U16 | Ty::I16 | Ty::F16 | Ty::Bf16 | Ty::Label => 16,
+            Ty::B8 | Ty::U8 | Ty::I8 => 8,
+            Ty::B16 | Ty::U16 | Ty::I16 | Ty::F16 | Ty::Bf16 => 16,
+            Ty::Label | Ty::WaitCounts | Ty::DepCounts | Ty::Delay | Ty::Message | Ty::HwReg => 16,
             Ty::B32 | Ty::U32 | Ty::I32 | Ty::F32 | Ty::I16x2 | Ty::F16x2 | Ty::Bf16x2 => 32,
+            Ty::Iu8x4 | Ty::Mix | Ty::Acc => 32,
             Ty::B64 | Ty::U64 | Ty::I64 | Ty::F64 | Ty::B32x2 | Ty::F32x2 => 64,
+            Ty::VAddr | Ty::SAddr | Ty::BAddr => 64,
             Ty::B96 => 96,
-            Ty::B128 => 128,
-            Ty::B160 => 160,
-            Ty::B192 => 192,
+            Ty::B128 | Ty::B64x2 => 128,
             Ty::B256 => 256,
             Ty::B512 => 512,
-            Ty::B1024 => 1024,
             Ty::Mask => target.wave_width(),
         }
     }
 
-    /// Registers that the operand covers.
-    pub const fn registers(self, target: Target) -> u32 {
-        self.bits(target).div_ceil(32)
+    /// Whether the type is a float, or packed floats.
+    pub const fn is_float(self) -> bool {
+        matches!(
+            self,
+            Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64 | Ty::F16x2 | Ty::Bf16x2 | Ty::F32x2 | Ty::Mix
+        )
     }
 
-    /// Whether NEG and ABS apply to a source of this type.
-    pub const fn is_float(self) -> bool {
-        matches!(self, Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64)
+    /// Whether the type is a pair whose halves OP_SEL and OP_SEL_HI choose.
+    pub const fn is_packed(self) -> bool {
+        matches!(self, Ty::I16x2 | Ty::F16x2 | Ty::Bf16x2 | Ty::F32x2 | Ty::B32x2 | Ty::Mix)
+    }
+
+    /// Whether the type is 16 bits wide, so that OP_SEL chooses its half of a register.
+    pub const fn is_16_bit(self) -> bool {
+        matches!(self, Ty::B16 | Ty::U16 | Ty::I16 | Ty::F16 | Ty::Bf16)
     }
 }
 
@@ -203,8 +193,6 @@ pub enum Effect {
     WritesScc,
     /// Reads VCC without naming it as an operand.
     ReadsVcc,
-    /// Writes VCC without naming it as an operand.
-    WritesVcc,
     /// Reads EXEC as data (every vector instruction reads it as a mask).
     ReadsExec,
     /// Writes EXEC without naming it as an operand.
@@ -227,10 +215,28 @@ pub enum Effect {
     CountsLgkm,
     /// An integer operation whose VOP3 form takes CLAMP.
     Clamps,
-    /// VOP3 form without ABS, OMOD or CLAMP although operands are floats.
-    NoFloatMods,
-    /// No VOP3 form of this VOP1 or VOP2 row.
+    /// Its VOP3 form takes no CLAMP although operands are floats.
+    NoClamp,
+    /// No VOP3, DPP or SDWA form of this VOP1 or VOP2 row.
     ShortOnly,
+    /// No VOP3 form on gfx1100.
+    NoLongGfx1100,
+    /// No DPP form.
+    NoDpp,
+    /// Bits 0 and 1 of OP_SEL are FI and BOUND_CTRL of a lane permutation.
+    LaneFlags,
+    /// The fields of OMOD, ABS and NEG hold a truth table.
+    TruthTable,
+    /// A VOP3-only row of gfx950 without OP_SEL, whose result zeroes the high half.
+    ZeroesHigh,
+    /// Two 8-bit offsets instead of one of 16 bits.
+    TwoOffsets,
+    /// The offset is the pattern of a lane swizzle.
+    Swizzles,
+    /// Only GLOBAL has it, not FLAT and SCRATCH.
+    GlobalOnly,
+    /// gfx950: the LDS bit sends the loaded data to LDS, at M0, instead of VDATA.
+    ToLds,
 }
 
 /// A counter that S_WAITCNT waits on.
@@ -275,17 +281,25 @@ impl Row {
         self.effects.contains(&effect)
     }
 
-    /// The counters it increments on `target`.
+    /// Whether a 16-bit result zeroes the high half of its register; otherwise it keeps the half that it
+    /// does not write.
     ///
-    /// Source: AMDGPUUsage, memory model tables (VSCNT exists from gfx10 on).
-    pub fn counters(&self, target: Target) -> impl Iterator<Item = Counter> {
-        self.effects.iter().filter_map(move |effect| match effect {
-            Effect::CountsLoad => Some(Counter::Vm),
-            Effect::CountsStore if target == Target::Gfx1100 => Some(Counter::Vs),
-            Effect::CountsStore => Some(Counter::Vm),
-            Effect::CountsLgkm => Some(Counter::Lgkm),
-            _ => None,
-        })
+    /// gfx950 zeroes it in instructions with a VOP1 or VOP2 form and in the "legacy" ones (LLVM 22,
+    /// `zeroesHigh16BitsOfDest`); its other 16-bit instructions, which have OP_SEL, and all of gfx1100's
+    /// keep it.
+    pub fn zeroes_high_half(&self, target: Target) -> bool {
+        let result = self.operands.first().filter(|spec| spec.is_dst && spec.ty.is_16_bit());
+        let has_short_form = self
+            .gfx950
+            .is_some_and(|form| matches!(form.encoding, Encoding::Vop1 | Encoding::Vop2));
+        target == Target::Gfx950
+            && result.is_some()
+            && (has_short_form || self.has(Effect::ZeroesHigh))
+    }
+
+    /// The position of the operand in a field.
+    pub fn position(&self, field: Field) -> Option<usize> {
+        self.operands.iter().position(|spec| spec.field == field)
     }
 }
 
@@ -334,7 +348,9 @@ macro_rules! rows {
 }
 
 macro_rules! form {
-    () => { None };
+    () => {
+        None
+    };
     ($encoding:ident $opcode:literal $mnemonic:ident) => {
         Some(crate::table::Form {
             encoding: crate::format::Encoding::$encoding,
@@ -354,40 +370,80 @@ macro_rules! words {
 }
 
 words!(field, Field:
-    vdst Vdst, sdst Sdst, src0 Src0, src1 Src1, src2 Src2, k K, ssrc0 Ssrc0, ssrc1 Ssrc1,
+    vdst Vdst, sdst Sdst, src0 Src0, src1 Src1, src2 Src2, vsrc0 Vsrc0, k K, ssrc0 Ssrc0, ssrc1 Ssrc1, ssrc2 Ssrc2,
     simm16 Simm16, simm32 Simm32, sdata Sdata, sbase Sbase, soffset Soffset, addr Addr, saddr Saddr,
     data Data, data0 Data0, data1 Data1, vdata Vdata, vaddr Vaddr, srsrc Srsrc);
 words!(ty, Ty:
-    b8 B8, b16 B16, b32 B32, b64 B64, b96 B96, b128 B128, b160 B160, b192 B192, b256 B256, b512 B512,
-    b1024 B1024, u16 U16, u32 U32, u64 U64, i16 I16, i32 I32, i64 I64, f16 F16, bf16 Bf16, f32 F32,
-    f64 F64, i16x2 I16x2, f16x2 F16x2, bf16x2 Bf16x2, b32x2 B32x2, f32x2 F32x2, mask Mask, label Label);
+    b8 B8, u8 U8, i8 I8, b16 B16, u16 U16, i16 I16, f16 F16, bf16 Bf16, b32 B32, u32 U32, i32 I32, f32 F32,
+    i16x2 I16x2, f16x2 F16x2, bf16x2 Bf16x2, iu8x4 Iu8x4, mix Mix, acc Acc, b64 B64, u64 U64, i64 I64, f64 F64,
+    b32x2 B32x2, f32x2 F32x2, b96 B96, b128 B128, b64x2 B64x2, b256 B256, b512 B512, mask Mask,
+    v_addr VAddr, s_addr SAddr, b_addr BAddr, label Label, wait_counts WaitCounts, dep_counts DepCounts,
+    delay Delay, message Message, hw_reg HwReg);
 words!(effect, Effect:
     reads_dst ReadsDst, reads_scc ReadsScc, writes_scc WritesScc, reads_vcc ReadsVcc,
-    writes_vcc WritesVcc, reads_exec ReadsExec, writes_exec WritesExec, reads_m0 ReadsM0, trans Trans,
+    reads_exec ReadsExec, writes_exec WritesExec, reads_m0 ReadsM0, trans Trans,
     branch Branch, terminator Terminator, barrier Barrier, load CountsLoad, store CountsStore,
-    lgkm CountsLgkm, clamps Clamps, no_float_mods NoFloatMods, short_only ShortOnly);
+    lgkm CountsLgkm, clamps Clamps, no_clamp NoClamp, short_only ShortOnly, no_long_gfx1100 NoLongGfx1100, no_dpp NoDpp, lane_flags LaneFlags,
+    truth_table TruthTable, zeroes_high ZeroesHigh, two_offsets TwoOffsets, swizzles Swizzles, global_only GlobalOnly, to_lds ToLds);
 
+pub mod buffer;
 pub mod compare;
 pub mod control;
+pub mod convert;
+pub mod dual;
+pub mod flat;
 pub mod float;
+pub mod half;
+pub mod int;
+pub mod lane;
+pub mod lds;
+pub mod packed;
 pub mod salu;
+pub mod smem;
 
+pub use buffer::Buffer;
 pub use compare::{Compare, CompareType, Test};
 pub use control::Control;
+pub use convert::Convert;
+pub use flat::Flat;
 pub use float::Float;
+pub use half::Half;
+pub use int::Int;
+pub use lane::Lane;
+pub use lds::Lds;
+pub use packed::Packed;
 pub use salu::Salu;
+pub use smem::Smem;
 
 /// Every operation: the sum of the families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Op {
-    /// Branches, waits, barriers, hints (SOPP, and SOPK's waits).
+    /// Program control: branches, waits, barriers, messages, hints.
     Control(Control),
     /// Scalar arithmetic.
     Salu(Salu),
+    /// Scalar memory.
+    Smem(Smem),
     /// Vector arithmetic in binary32 and binary64.
     Float(Float),
+    /// Vector integer arithmetic, moves and bit operations.
+    Int(Int),
+    /// Vector arithmetic in 16 bits.
+    Half(Half),
+    /// Vector conversions.
+    Convert(Convert),
     /// Vector compares.
     Compare(Compare),
+    /// Moves between lanes, to scalar registers, and to accumulation registers.
+    Lane(Lane),
+    /// Packed arithmetic, mixed-precision multiply-add, dot products.
+    Packed(Packed),
+    /// LDS.
+    Lds(Lds),
+    /// Memory by address: FLAT, GLOBAL, SCRATCH.
+    Flat(Flat),
+    /// Memory through a buffer resource, and cache control.
+    Buffer(Buffer),
 }
 
 impl Op {
@@ -396,14 +452,36 @@ impl Op {
         match self {
             Op::Control(op) => op.row(),
             Op::Salu(op) => op.row(),
+            Op::Smem(op) => op.row(),
             Op::Float(op) => op.row(),
+            Op::Int(op) => op.row(),
+            Op::Half(op) => op.row(),
+            Op::Convert(op) => op.row(),
             Op::Compare(op) => op.row(),
+            Op::Lane(op) => op.row(),
+            Op::Packed(op) => op.row(),
+            Op::Lds(op) => op.row(),
+            Op::Flat(op) => op.row(),
+            Op::Buffer(op) => op.row(),
         }
     }
 
     /// Every row, family by family.
     pub fn rows() -> impl Iterator<Item = &'static Row> {
-        let families = [Control::ROWS, Salu::ROWS, Float::ROWS];
+        let families = [
+            Control::ROWS,
+            Salu::ROWS,
+            Smem::ROWS,
+            Float::ROWS,
+            Int::ROWS,
+            Half::ROWS,
+            Convert::ROWS,
+            Lane::ROWS,
+            Packed::ROWS,
+            Lds::ROWS,
+            Flat::ROWS,
+            Buffer::ROWS,
+        ];
         families.into_iter().flatten().chain(Compare::rows())
     }
 }

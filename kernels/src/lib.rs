@@ -1,1 +1,52 @@
-//! kernels
+//! Kernels: from a spec to kernel IR, one file a family.
+//!
+//! The order of every kernel's float operations is a contract, written in `docs/kernels/`; its arguments and launch
+//! geometry are the spec's.
+
+mod arguments;
+mod channels;
+mod conv_step;
+mod decode_step;
+mod gates;
+
+use dsl::builder::BuildError;
+use dsl::ir::Kernel;
+use specs::{Spec, Violation};
+
+/// Why there is no kernel for a spec.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The spec breaks rules; all of them are here.
+    #[error("{name} breaks {} of its rules: {}", violations.len(), joined(violations))]
+    Refused {
+        /// The variant's name.
+        name: String,
+        /// What it breaks.
+        violations: Vec<Violation>,
+    },
+    /// A kernel family built something that the verifier refuses: a defect of this crate.
+    #[error("{name} cannot be built, which is a defect of its kernel family: {}", joined(errors))]
+    Build {
+        /// The variant's name.
+        name: String,
+        /// Every error, with the line of the family's source.
+        errors: Vec<BuildError>,
+    },
+}
+
+/// The kernel of a spec.
+pub fn build(spec: &Spec) -> Result<Kernel, KernelError> {
+    let name = spec.name();
+    if let Err(violations) = specs::is_valid_spec(spec) {
+        return Err(KernelError::Refused { name, violations });
+    }
+    let built = match spec {
+        Spec::DecodeStep(spec) => decode_step::build(&name, spec),
+        Spec::ConvStep(spec) => conv_step::build(&name, spec),
+    };
+    built.map_err(|errors| KernelError::Build { name, errors })
+}
+
+fn joined(items: &[impl ToString]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,6 +1,6 @@
 //! One problem of any kernel, by its spec.
 
-use specs::Spec;
+use specs::{Problem, Spec};
 
 use crate::inputs::{self, Sample};
 use crate::measure::Verdict;
@@ -18,31 +18,38 @@ pub enum Case {
 
 impl Case {
     /// A problem with generated tensors.
-    pub fn generate(spec: &Spec, sample: &Sample) -> Case {
-        match spec {
-            Spec::DecodeStep(spec) => Case::DecodeStep(inputs::decode_step(spec, sample)),
-            Spec::ConvStep(spec) => Case::ConvStep(inputs::conv_step(spec, sample)),
+    ///
+    /// # Errors
+    /// [`OracleError::ForeignProblem`].
+    pub fn generate(spec: &Spec, problem: &Problem, sample: &Sample) -> Result<Case, OracleError> {
+        match (spec, problem) {
+            (Spec::DecodeStep(spec), Problem::DecodeStep(problem)) => {
+                Ok(Case::DecodeStep(inputs::decode_step(spec, problem, sample)))
+            }
+            (Spec::ConvStep(spec), Problem::ConvStep(problem)) => {
+                Ok(Case::ConvStep(inputs::conv_step(spec, problem, sample)))
+            }
+            _ => Err(OracleError::ForeignProblem),
         }
     }
 
-    /// The problem whose input tensors are these, under the names of the kernel's arguments. `scale`
-    /// is a decode step's readout factor, K^(−1/2) unless given.
+    /// The problem whose input tensors are these, under the names of the kernel's arguments.
     ///
     /// # Errors
     /// [`OracleError`] names the first tensor that is missing or has the wrong length.
     pub fn from_tensors(
         spec: &Spec,
-        batch: usize,
-        scale: Option<f32>,
+        problem: &Problem,
         tensors: &Tensors,
     ) -> Result<Case, OracleError> {
-        match spec {
-            Spec::DecodeStep(spec) => {
-                decode_step::Case::from_tensors(spec, batch, scale, tensors).map(Case::DecodeStep)
+        match (spec, problem) {
+            (Spec::DecodeStep(spec), Problem::DecodeStep(problem)) => {
+                decode_step::Case::from_tensors(spec, problem, tensors).map(Case::DecodeStep)
             }
-            Spec::ConvStep(spec) => {
-                conv_step::Case::from_tensors(spec, batch, tensors).map(Case::ConvStep)
+            (Spec::ConvStep(spec), Problem::ConvStep(problem)) => {
+                conv_step::Case::from_tensors(spec, problem, tensors).map(Case::ConvStep)
             }
+            _ => Err(OracleError::ForeignProblem),
         }
     }
 
@@ -51,14 +58,6 @@ impl Case {
         match self {
             Case::DecodeStep(case) => case.tensors(),
             Case::ConvStep(case) => case.tensors(),
-        }
-    }
-
-    /// The value of an argument that is passed by value.
-    pub fn scalar(&self, argument: &str) -> Option<f32> {
-        match self {
-            Case::DecodeStep(case) => (argument == "scale").then_some(case.inputs.scale),
-            Case::ConvStep(_) => None,
         }
     }
 
@@ -81,6 +80,22 @@ impl Case {
         match self {
             Case::DecodeStep(case) => case.judge(outputs),
             Case::ConvStep(case) => case.judge(outputs),
+        }
+    }
+
+    /// Judges one output against a reference from elsewhere, by the same limits.
+    ///
+    /// # Errors
+    /// [`OracleError`] when the output is missing or has no whole elements.
+    pub fn judge_against(
+        &self,
+        output: &str,
+        outputs: &Tensors,
+        reference: &[f64],
+    ) -> Result<Verdict, OracleError> {
+        match self {
+            Case::DecodeStep(case) => case.judge_against(output, outputs, reference),
+            Case::ConvStep(case) => case.judge_against(output, outputs, reference),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! y[c] = act(bias[c] + Σ_w weight[c, w] · window[c, w])        next_history[c] = window[c, 1:]
 //! ```
 
-use specs::{Activation, ConvStepSpec, Dtype};
+use specs::{Activation, ConvStepProblem, ConvStepSpec, Dtype};
 
 use crate::error::expect_len;
 use crate::gate::sigmoid;
@@ -109,10 +109,10 @@ impl Case {
     /// [`OracleError`] names the first tensor that is missing or has the wrong length.
     pub fn from_tensors(
         spec: &ConvStepSpec,
-        batch: usize,
+        problem: &ConvStepProblem,
         tensors: &Tensors,
     ) -> Result<Case, OracleError> {
-        let shape = Shape::of(spec, batch);
+        let shape = Shape::of(spec, problem.batch as usize);
         let take = Take::new(tensors);
         let floats = |name| take.floats(name, spec.dtype);
         let inputs = Inputs {
@@ -159,15 +159,32 @@ impl Case {
     /// [`OracleError`] when an output is missing or has no whole elements, or the case is no problem.
     pub fn judge(&self, outputs: &Tensors) -> Result<Vec<(&'static str, Verdict)>, OracleError> {
         let reference = reference(&self.shape, &self.inputs)?;
-        let take = Take::new(outputs);
-        let dtype = self.inputs.x.dtype();
         let mut verdicts = Vec::new();
         if let Some(want) = &reference.next_history {
-            verdicts.push(("next_history", judge(&take.floats("next_history", dtype)?, want, |_| 0.0)));
+            verdicts.push(("next_history", self.judge_against("next_history", outputs, want)?));
         }
-        let limit = |floor| output_limit(&self.shape, dtype, floor);
-        verdicts.push(("y", judge(&take.floats("y", dtype)?, &reference.y, limit)));
+        verdicts.push(("y", self.judge_against("y", outputs, &reference.y)?));
         Ok(verdicts)
+    }
+
+    /// Judges one output against a reference from elsewhere, by the same limits.
+    ///
+    /// # Errors
+    /// [`OracleError`] when the output is missing or has no whole elements.
+    pub fn judge_against(
+        &self,
+        output: &str,
+        outputs: &Tensors,
+        reference: &[f64],
+    ) -> Result<Verdict, OracleError> {
+        let (take, dtype) = (Take::new(outputs), self.inputs.x.dtype());
+        match output == "y" {
+            true => {
+                let limit = |floor| output_limit(&self.shape, dtype, floor);
+                Ok(judge(&take.floats("y", dtype)?, reference, limit))
+            }
+            false => Ok(judge(&take.floats("next_history", dtype)?, reference, |_| 0.0)),
+        }
     }
 }
 
@@ -193,9 +210,8 @@ pub fn reference(shape: &Shape, inputs: &Inputs) -> Result<Outputs, OracleError>
     inputs.check(shape)?;
     let y = |bd: usize| {
         let c = bd % shape.channels;
-        let tap = |w| {
-            inputs.weight.f64_at(c * shape.width + w) * f64::from(inputs.window(shape, bd, w))
-        };
+        let tap =
+            |w| inputs.weight.f64_at(c * shape.width + w) * f64::from(inputs.window(shape, bd, w));
         let bias = inputs.bias.as_ref().map_or(0.0, |bias| bias.f64_at(c));
         activate(shape.activation, bias + (0..shape.width).map(tap).sum::<f64>())
     };

@@ -3,7 +3,7 @@
 //! The recurrence is [`delta_rule`](crate::delta_rule)'s, for one token. A sequence whose slot is the
 //! sentinel has no state: its row of o is zeros, and no state that no live sequence owns may change.
 
-use specs::{DecodeStepSpec, Dtype, Reduction, StateContract};
+use specs::{DecodeStepProblem, DecodeStepSpec, Dtype, Reduction, StateContract};
 
 use crate::delta_rule::{Inputs, Outputs, State, token_serial};
 use crate::measure::{F32_UNIT_ROUNDOFF, Verdict, judge, narrow_limit};
@@ -22,18 +22,16 @@ pub struct Case {
 }
 
 impl Case {
-    /// The problem whose input tensors are these, under the names of the kernel's arguments. `scale`
-    /// is K^(−1/2) unless given.
+    /// The problem whose input tensors are these, under the names of the kernel's arguments.
     ///
     /// # Errors
     /// [`OracleError`] names the first tensor that is missing or has the wrong length.
     pub fn from_tensors(
         spec: &DecodeStepSpec,
-        batch: usize,
-        scale: Option<f32>,
+        problem: &DecodeStepProblem,
         tensors: &Tensors,
     ) -> Result<Case, OracleError> {
-        let shape = DeltaShape::of_decode_step(spec, batch);
+        let shape = DeltaShape::of_decode_step(spec, problem.batch as usize);
         let take = Take::new(tensors);
         let inputs = Inputs {
             q: take.floats("q", spec.dtype)?,
@@ -42,7 +40,7 @@ impl Case {
             beta: take.floats("beta", spec.dtype)?,
             gate: take_gate(spec, &take)?,
             state: take_state(spec, &take)?,
-            scale: scale.unwrap_or_else(|| default_scale(shape.head_k)),
+            scale: problem.scale,
         };
         inputs.check(&shape)?;
         Ok(Case { shape, inputs, reduction: spec.reduction })
@@ -97,26 +95,54 @@ impl Case {
         Ok(tensors)
     }
 
-    /// Judges what a kernel wrote: `o` and `next_state` or `pool`.
+    /// Judges what a kernel wrote: `next_state` or `pool`, and `o`.
     ///
     /// # Errors
     /// [`OracleError`] when an output is missing or has no whole elements, or the case is no problem.
     pub fn judge(&self, outputs: &Tensors) -> Result<Vec<(&'static str, Verdict)>, OracleError> {
         let reference = self.reference()?;
         let take = Take::new(outputs);
-        let dtype = self.inputs.v.dtype();
-        let o = take.floats("o", dtype)?;
+        let o = take.floats("o", self.inputs.v.dtype())?;
         let state = take.floats(self.state_name(), Dtype::F32)?;
-        let o_limit = |floor| output_limit(&self.shape, &self.inputs.gate, self.reduction, dtype, floor);
-        let mut o_verdict = judge(&o, &reference.o, o_limit);
-        let mut state_verdict = judge(&state, &reference.state, |_| state_limit(&self.inputs.gate));
+        let mut o_verdict = self.judge_o(&o, &reference.o);
+        let mut state_verdict = self.judge_state(&state, &reference.state);
         if let Some(reason) = self.sentinel_row_not_zero(&o) {
             o_verdict.fail(reason);
         }
         if let Some(reason) = self.foreign_slot_changed(&state) {
             state_verdict.fail(reason);
         }
-        Ok(vec![("o", o_verdict), (self.state_name(), state_verdict)])
+        Ok(vec![(self.state_name(), state_verdict), ("o", o_verdict)])
+    }
+
+    /// Judges one output against a reference from elsewhere, by the same limits.
+    ///
+    /// # Errors
+    /// [`OracleError`] when the output is none of this kernel, missing or has no whole elements.
+    pub fn judge_against(
+        &self,
+        output: &str,
+        outputs: &Tensors,
+        reference: &[f64],
+    ) -> Result<Verdict, OracleError> {
+        let take = Take::new(outputs);
+        match output == "o" {
+            true => Ok(self.judge_o(&take.floats("o", self.inputs.v.dtype())?, reference)),
+            false => {
+                let state = take.floats(self.state_name(), Dtype::F32)?;
+                Ok(self.judge_state(&state, reference))
+            }
+        }
+    }
+
+    fn judge_o(&self, o: &Stored, reference: &[f64]) -> Verdict {
+        let (gate, dtype) = (&self.inputs.gate, o.dtype());
+        let limit = |floor| output_limit(&self.shape, gate, self.reduction, dtype, floor);
+        judge(o, reference, limit)
+    }
+
+    fn judge_state(&self, state: &Stored, reference: &[f64]) -> Verdict {
+        judge(state, reference, |_| state_limit(&self.inputs.gate))
     }
 
     fn state_name(&self) -> &'static str {
@@ -129,14 +155,19 @@ impl Case {
     fn sentinel_row_not_zero(&self, o: &Stored) -> Option<String> {
         let row_len = self.shape.value_heads * self.shape.head_v;
         let absent = |b: &usize| self.inputs.state.row(*b).is_none();
-        let mut elements = (0..self.shape.batch).filter(absent).flat_map(|b| b * row_len..(b + 1) * row_len);
+        let mut elements =
+            (0..self.shape.batch).filter(absent).flat_map(|b| b * row_len..(b + 1) * row_len);
         let index = elements.find(|index| *index < o.len() && o.f32_at(*index) != 0.0)?;
         let row = index / row_len;
-        Some(format!("row {row} has no sequence, so its element {index} must be 0, not {}", o.f32_at(index)))
+        Some(format!(
+            "row {row} has no sequence, so its element {index} must be 0, not {}",
+            o.f32_at(index)
+        ))
     }
 
     fn foreign_slot_changed(&self, state: &Stored) -> Option<String> {
-        let live: Vec<usize> = (0..self.shape.batch).filter_map(|b| self.inputs.state.row(b)).collect();
+        let live: Vec<usize> =
+            (0..self.shape.batch).filter_map(|b| self.inputs.state.row(b)).collect();
         let before = self.inputs.state.values();
         let row_len = self.shape.state_row_len();
         let changed = |index: &usize| {
@@ -184,11 +215,6 @@ pub fn output_limit(
         Dtype::F32 => F32_UNIT_ROUNDOFF * (state * state + run / 6.0).sqrt(),
         Dtype::Bf16 | Dtype::F16 => narrow_limit(floor),
     }
-}
-
-/// K^(−1/2), in float64 and rounded once.
-pub fn default_scale(head_k: usize) -> f32 {
-    (1.0 / (head_k as f64).sqrt()) as f32
 }
 
 fn take_gate(spec: &DecodeStepSpec, take: &Take<'_>) -> Result<GateInput, OracleError> {

@@ -119,7 +119,12 @@ pub fn token_serial(shape: &DeltaShape, inputs: &Inputs) -> Result<Outputs, Orac
 }
 
 /// All tokens of value head `h` of sequence `b`, whose state is row `row`.
-fn run_head(shape: &DeltaShape, inputs: &Inputs, (b, h, row): (usize, usize, usize), out: &mut Outputs) {
+fn run_head(
+    shape: &DeltaShape,
+    inputs: &Inputs,
+    (b, h, row): (usize, usize, usize),
+    out: &mut Outputs,
+) {
     let mut s = vec![vec![0.0; shape.head_v]; shape.head_k];
     for (k, channel) in s.iter_mut().enumerate() {
         for (v, element) in channel.iter_mut().enumerate() {

@@ -32,7 +32,9 @@ pub enum OracleError {
         problem: &'static str,
     },
     /// A slot index that is neither the sentinel nor a slot of the pool.
-    #[error("slots[{row}] is {got}; live slots are 0 to {slots} exclusive, the sentinel is {sentinel}")]
+    #[error(
+        "slots[{row}] is {got}; live slots are 0 to {slots} exclusive, the sentinel is {sentinel}"
+    )]
     Slot {
         /// Batch row.
         row: usize,
@@ -53,6 +55,9 @@ pub enum OracleError {
         /// The slot.
         got: i32,
     },
+    /// A problem of another kernel than the spec's.
+    #[error("the problem belongs to another kernel than the spec")]
+    ForeignProblem,
     /// Bytes that are not a whole number of elements.
     #[error("tensor '{tensor}' has {got} bytes, not a whole number of elements of {unit} bytes")]
     Bytes {

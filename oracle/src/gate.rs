@@ -53,7 +53,13 @@ impl GateInput {
     }
 
     /// Log decay in nats of `channel` of value head `h`, whose gates start at flat index `row`.
-    pub(crate) fn log_decay(&self, shape: &DeltaShape, row: usize, h: usize, channel: usize) -> f64 {
+    pub(crate) fn log_decay(
+        &self,
+        shape: &DeltaShape,
+        row: usize,
+        h: usize,
+        channel: usize,
+    ) -> f64 {
         match self {
             GateInput::LogDecay(g) => f64::from(g[row + channel]),
             GateInput::Softplus(raw) => {
@@ -86,7 +92,13 @@ impl GateInput {
 impl RawGate {
     /// `exp(A_log)`, kept finite so that an underflowed softplus still gives no decay, and
     /// `g_raw + dt_bias`.
-    fn rate_and_argument(&self, shape: &DeltaShape, row: usize, h: usize, channel: usize) -> (f64, f64) {
+    fn rate_and_argument(
+        &self,
+        shape: &DeltaShape,
+        row: usize,
+        h: usize,
+        channel: usize,
+    ) -> (f64, f64) {
         let rate = libm::exp(f64::from(self.a_log[h]));
         let rate = if rate > f64::MAX { f64::MAX } else { rate };
         let bias = f64::from(self.dt_bias[h * shape.gate_channels() + channel]);

@@ -3,16 +3,16 @@
 //! Every tensor has a stream of its own, made from the seed and the tensor's name, so that asking for
 //! one more tensor changes no other.
 
-use specs::{ConvStepSpec, DecodeStepSpec, Dtype, StateContract};
+use specs::{
+    ConvStepProblem, ConvStepSpec, DecodeStepProblem, DecodeStepSpec, Dtype, StateContract,
+};
 
 use crate::delta_rule::{Inputs, State};
 use crate::{DeltaShape, GateInput, RawGate, Stored, conv_step, decode_step};
 
-/// Which problem to generate.
+/// Which tensors to generate for a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sample {
-    /// Sequences in the batch.
-    pub batch: usize,
     /// How strongly states decay; without effect on kernels that have no gates.
     pub gates: GateRange,
     /// Chooses the numbers.
@@ -26,6 +26,8 @@ pub enum GateRange {
     Zero,
     /// g in [−0.1, 0): a sign error shows.
     Weak,
+    /// As trained models have them: rates exp(A_log) up to 16, most steps small.
+    Trained,
     /// g in (−20, 0], every magnitude.
     Mixed,
     /// g in [−20, 0), evenly: hardly any state survives.
@@ -34,8 +36,13 @@ pub enum GateRange {
 
 impl GateRange {
     /// Every range.
-    pub const ALL: [GateRange; 4] =
-        [GateRange::Zero, GateRange::Weak, GateRange::Mixed, GateRange::Strong];
+    pub const ALL: [GateRange; 5] = [
+        GateRange::Zero,
+        GateRange::Weak,
+        GateRange::Trained,
+        GateRange::Mixed,
+        GateRange::Strong,
+    ];
 
     /// A log decay in nats.
     fn log_decay(self, random: &mut Random) -> f64 {
@@ -43,6 +50,7 @@ impl GateRange {
         match self {
             GateRange::Zero => 0.0,
             GateRange::Weak => -0.1 * (1.0 - u),
+            GateRange::Trained => -1.6 * u * u,
             GateRange::Mixed => -20.0 * (u * u) * (u * u),
             GateRange::Strong => -20.0 * (1.0 - u),
         }
@@ -53,6 +61,7 @@ impl GateRange {
         let (a_log, dt_bias, g_raw_mean) = match self {
             GateRange::Zero => ((1.0, 2.0), (-1.0, 0.0), -104.0),
             GateRange::Weak => ((-3.0, -2.0), (-1.0, 0.0), -1.0),
+            GateRange::Trained => ((2.0, 2.77), (-7.0, -2.0), 0.0),
             GateRange::Mixed => ((-3.0, 2.75), (-3.0, 1.0), 0.0),
             GateRange::Strong => ((1.0, 2.0), (0.0, 1.0), 1.0),
         };
@@ -67,12 +76,16 @@ struct RawRange {
 }
 
 /// Tensors for a decode kernel: q and k of unit length a head, v and states N(0, 1), β in (0, 1),
-/// scale K^(−1/2).
+/// and the problem's scale.
 ///
-/// With a pool, slots are a permutation with two slots to spare, each third sequence from the second
-/// on has none, and slots that no sequence owns hold NaN.
-pub fn decode_step(spec: &DecodeStepSpec, sample: &Sample) -> decode_step::Case {
-    let shape = DeltaShape::of_decode_step(spec, sample.batch);
+/// With a pool, slots are drawn without repetition, each third sequence from the second on (and those
+/// for which the pool has no slot) has none, and slots that no sequence owns hold NaN.
+pub fn decode_step(
+    spec: &DecodeStepSpec,
+    problem: &DecodeStepProblem,
+    sample: &Sample,
+) -> decode_step::Case {
+    let shape = DeltaShape::of_decode_step(spec, problem.batch as usize);
     let make = Generator { seed: sample.seed, dtype: spec.dtype };
     let inputs = Inputs {
         q: make.unit_rows("q", shape.qk_len(), shape.head_k),
@@ -80,15 +93,19 @@ pub fn decode_step(spec: &DecodeStepSpec, sample: &Sample) -> decode_step::Case 
         v: make.normal("v", shape.v_len(), 0.0),
         beta: make.uniform("beta", shape.beta_len(), (0.01, 0.99)),
         gate: make.gate(&shape, spec.gate, sample.gates),
-        state: make.state(&shape, spec.state_contract),
-        scale: decode_step::default_scale(shape.head_k),
+        state: make.state(&shape, spec.state_contract, problem.pool_slots),
+        scale: problem.scale,
     };
     decode_step::Case { shape, inputs, reduction: spec.reduction }
 }
 
 /// Tensors for a conv kernel: x, history and bias N(0, 1), weights uniform in (−1, 1) / √W.
-pub fn conv_step(spec: &ConvStepSpec, sample: &Sample) -> conv_step::Case {
-    let shape = conv_step::Shape::of(spec, sample.batch);
+pub fn conv_step(
+    spec: &ConvStepSpec,
+    problem: &ConvStepProblem,
+    sample: &Sample,
+) -> conv_step::Case {
+    let shape = conv_step::Shape::of(spec, problem.batch as usize);
     let make = Generator { seed: sample.seed, dtype: spec.dtype };
     let bound = 1.0 / (shape.width as f64).sqrt();
     let weights = shape.channels * shape.width;
@@ -161,7 +178,12 @@ impl Generator {
         }
     }
 
-    fn state(&self, shape: &DeltaShape, contract: StateContract) -> State {
+    fn state(
+        &self,
+        shape: &DeltaShape,
+        contract: StateContract,
+        pool_slots: Option<u32>,
+    ) -> State {
         let mut random = self.random("state");
         let mut rows = |rows: usize| -> Vec<f32> {
             (0..rows * shape.state_row_len()).map(|_| random.normal() as f32).collect()
@@ -169,8 +191,9 @@ impl Generator {
         match contract {
             StateContract::Separate => State::Separate(rows(shape.batch)),
             StateContract::PoolInPlace { sentinel } => {
-                let slots = self.slots(shape.batch, sentinel);
-                let mut pool = rows(shape.batch + SPARE_SLOTS);
+                let pool_slots = pool_slots.unwrap_or_default();
+                let slots = self.slots(shape.batch, pool_slots, sentinel);
+                let mut pool = rows(pool_slots as usize);
                 for (slot, row) in pool.chunks_mut(shape.state_row_len()).enumerate() {
                     if !slots.iter().any(|&s| s != sentinel && usize::try_from(s) == Ok(slot)) {
                         row.fill(f32::NAN);
@@ -183,21 +206,18 @@ impl Generator {
 
     /// One slot a sequence, in no order; sequences 1, 4, 7, … have none, and none has a slot whose
     /// index is the sentinel.
-    fn slots(&self, batch: usize, sentinel: i32) -> Vec<i32> {
+    fn slots(&self, batch: usize, pool_slots: u32, sentinel: i32) -> Vec<i32> {
         let mut random = self.random("slots");
-        let all = 0..i32::try_from(batch + SPARE_SLOTS).unwrap_or(i32::MAX);
+        let all = 0..i32::try_from(pool_slots).unwrap_or(i32::MAX);
         let mut slots: Vec<i32> = all.filter(|slot| *slot != sentinel).collect();
         for last in (1..slots.len()).rev() {
             slots.swap(last, random.below(last + 1));
         }
-        slots.truncate(batch);
+        slots.resize(batch, sentinel);
         slots.iter_mut().skip(1).step_by(3).for_each(|slot| *slot = sentinel);
         slots
     }
 }
-
-/// Slots of a generated pool beyond one a sequence.
-pub const SPARE_SLOTS: usize = 2;
 
 /// The splitmix64 generator (Steele, Lea and Flood, "Fast splittable pseudorandom number
 /// generators", 2014).
@@ -208,7 +228,8 @@ struct Random {
 impl Random {
     /// The stream of one tensor; its name is folded in by FNV-1a.
     fn new(seed: u64, name: &str) -> Random {
-        let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
+        let fold =
+            |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
         let name = name.bytes().fold(0xCBF2_9CE4_8422_2325, fold);
         let mut random = Random { state: seed };
         Random { state: random.next() ^ name }
@@ -268,9 +289,12 @@ mod tests {
     fn slots_are_distinct_and_some_are_missing() {
         for sentinel in [-1, 0, 3] {
             let make = Generator { seed: 5, dtype: Dtype::F32 };
-            let slots = make.slots(8, sentinel);
+            let slots = make.slots(8, 10, sentinel);
             let mut live: Vec<i32> = slots.iter().copied().filter(|s| *s != sentinel).collect();
-            assert_eq!((slots[1], slots[4], slots[7], live.len()), (sentinel, sentinel, sentinel, 5));
+            assert_eq!(
+                (slots[1], slots[4], slots[7], live.len()),
+                (sentinel, sentinel, sentinel, 5)
+            );
             live.sort_unstable();
             live.dedup();
             assert!(live.len() == 5 && live.iter().all(|s| (0..10).contains(s)));

@@ -78,7 +78,7 @@ pub fn judge(x: &Stored, reference: &[f64], limit: impl Fn(f64) -> f64) -> Verdi
     };
     if let Some(mismatch) = first_mismatch(&values, reference) {
         verdict.fail(mismatch);
-    } else if !(rmse_ratio <= limit) {
+    } else if rmse_ratio > limit || limit.is_nan() {
         verdict.fail(format!("rmse_ratio {rmse_ratio:.3e} is above its limit {limit:.3e}"));
     }
     verdict
@@ -98,7 +98,8 @@ fn first_mismatch(x: &[f64], reference: &[f64]) -> Option<String> {
     if x.len() != reference.len() {
         return Some(format!("{} elements, the reference has {}", x.len(), reference.len()));
     }
-    let same = |x: f64, r: f64| x.is_finite() && r.is_finite() || x == r || x.is_nan() && r.is_nan();
+    let same =
+        |x: f64, r: f64| x.is_finite() && r.is_finite() || x == r || x.is_nan() && r.is_nan();
     let index = (0..x.len()).find(|&index| !same(x[index], reference[index]))?;
     Some(format!("element {index} is {}, the reference is {}", x[index], reference[index]))
 }
@@ -109,7 +110,8 @@ fn rms(values: impl Iterator<Item = f64> + Clone) -> f64 {
     if largest == 0.0 || largest.is_infinite() {
         return largest;
     }
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, n), x| (sum + (x / largest) * (x / largest), n + 1.0));
+    let (sum, count) =
+        values.fold((0.0, 0.0), |(sum, n), x| (sum + (x / largest) * (x / largest), n + 1.0));
     largest * (sum / count).sqrt()
 }
 

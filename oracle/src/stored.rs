@@ -51,9 +51,9 @@ impl Stored {
         }
         let halves = || bytes.as_chunks::<2>().0.iter().map(|&b| u16::from_le_bytes(b));
         Ok(match dtype {
-            Dtype::F32 => {
-                Stored::F32(bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect())
-            }
+            Dtype::F32 => Stored::F32(
+                bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect(),
+            ),
             Dtype::Bf16 => Stored::Bf16(halves().map(bf16::from_bits).collect()),
             Dtype::F16 => Stored::F16(halves().map(f16::from_bits).collect()),
         })
@@ -149,7 +149,8 @@ mod tests {
     #[test]
     fn narrowing_at_the_edges() {
         // 2^-25 is the midpoint of zero and the least f16 subnormal; the f32 below 2^-149 is zero.
-        let values = [2f64.powi(-25), 2f64.powi(-25) * 1.000_000_001, -1e-300, 65_519.999, 65_520.0];
+        let values =
+            [2f64.powi(-25), 2f64.powi(-25) * 1.000_000_001, -1e-300, 65_519.999, 65_520.0];
         let got = Stored::round(Dtype::F16, values).to_f64();
         assert_eq!(got, [0.0, 2f64.powi(-24), -0.0, 65_504.0, f64::INFINITY]);
         assert!(got[2].is_sign_negative());

@@ -9,6 +9,9 @@ use isa::Target;
 use crate::choice::Choice;
 use crate::spec::KernelKind;
 
+/// The schema number of the spec files that this version reads.
+pub const SCHEMA: u32 = 1;
+
 /// Waves in a workgroup of a spec file that does not say.
 pub const DEFAULT_WAVES: u32 = 4;
 
@@ -264,9 +267,6 @@ pub(crate) const fn wave_width_field() -> Field {
         in_name: InName::Prefixed("ww"),
     }
 }
-
-/// The schema number of the spec files that this version reads.
-pub const SCHEMA: u32 = 1;
 
 /// The keys that every spec file starts with.
 pub const HEADER_FIELDS: &[Field] = &[

@@ -1,21 +1,25 @@
 //! Specs: which kernel is wanted, whether it can be right, what it is called and how it is launched.
 //!
 //! A [spec file](spec_file) becomes a [`Spec`]; [rules](rule) refuse what cannot be right before any code
-//! exists; a spec gives its kernel's [name](name), [signature](signature) and, with a
-//! [problem](problem), its [launch plan](plan).
+//! exists; a spec gives its kernel's [`name`], [`signature`] and, with a [`problem`], its
+//! [launch plan](plan).
 
 pub mod choice;
 pub mod conv_step;
 pub mod decode_step;
 pub mod element;
+pub mod facts;
 pub mod field;
 pub mod name;
 pub mod plan;
+pub mod problem;
+pub mod registry;
 pub mod rule;
 pub mod rules;
 pub mod signature;
 pub mod spec;
 pub mod spec_file;
+pub mod status;
 pub mod suggest;
 
 pub use choice::Choice;
@@ -23,8 +27,11 @@ pub use conv_step::{Activation, ConvStepSpec};
 pub use decode_step::{DecodeStepSpec, Family, HeadMap, StateLayout};
 pub use decode_step::{Gate, GateKind, Reduction, ReductionKind, StateContract, StateContractKind};
 pub use element::{Dtype, Element};
+pub use facts::DerivedFacts;
 pub use isa::Target;
-pub use plan::{ArgBinding, ArgValue, Launch, LaunchPlan, SlotsContract, TensorDecl};
+pub use plan::{ArgBinding, ArgValue, Launch, LaunchPlan, PlanError, SlotsContract, TensorDecl};
+pub use problem::{ConvStepProblem, DecodeStepProblem, InvalidProblem, Problem, ProblemFault};
+pub use registry::{FAMILIES, FamilyEntry, LIBRARY, LibrarySpec};
 pub use rule::{
     Rule, Violation, is_valid_conv_step_spec, is_valid_decode_step_spec, is_valid_spec,
 };
@@ -33,3 +40,4 @@ pub use signature::{
 };
 pub use spec::{KernelKind, Spec};
 pub use spec_file::{FileProblem, Place, ProblemKind, UnreadableSpec, parse_spec, read_spec};
+pub use status::{StatusBit, StatusWord, UnknownStatusBits};

@@ -1,13 +1,14 @@
 //! A variant's name and hash.
 //!
-//! The name is the kernel's symbol and the key of its goldens: `<family>_<kernel>`, then one token a
-//! field in the order of the kernel's field table. Fields at their default are left out of name and hash,
+//! The name is the kernel's symbol and the key of its goldens: `<family>_decode_step` or `conv_step`, then
+//! one token a field in the order of the kernel's field table. Fields at their default are left out of name and hash,
 //! so a new field with a default moves neither. Every other field that changes code is in both. The
 //! target is in the hash but not in the name: the same variant exists for every target, and golden
 //! records and code objects carry the target beside the name.
 
 use sha2::{Digest, Sha256};
 
+use crate::choice::Choice;
 use crate::field::{Field, InName, Value};
 use crate::spec::Spec;
 
@@ -27,10 +28,19 @@ impl Spec {
 
     /// The variant's name, which is also the kernel's symbol: `[a-z0-9_]+`.
     pub fn name(&self) -> String {
-        let start = format!("{}_{}", self.family(), self.kernel());
         let tokens =
             self.deviations().into_iter().filter_map(|(field, value)| token(field.in_name, value));
-        [start].into_iter().chain(tokens).collect::<Vec<_>>().join("_")
+        [self.operation()].into_iter().chain(tokens).collect::<Vec<_>>().join("_")
+    }
+
+    /// Family and kernel, the family once where the kernel is named after it.
+    fn operation(&self) -> String {
+        let kernel = self.kernel().name();
+        if kernel.starts_with(self.family()) {
+            kernel.to_owned()
+        } else {
+            format!("{}_{kernel}", self.family())
+        }
     }
 
     /// SHA-256 over `kernel` and the deviating fields, one `key=value` line each, sorted; 64 hexadecimal

@@ -51,8 +51,10 @@ pub const CONV_STEP: &[Rule<ConvStepSpec>] = &[
 /// The multiple of `step` nearest to `value`, and at least one step.
 fn nearest_multiple(value: u32, step: u32) -> u32 {
     let below = value - value % step;
-    let above = below.saturating_add(step);
-    if below > 0 && value - below <= above - value { below } else { above }
+    match below.checked_add(step) {
+        Some(above) if below == 0 || above - value < value - below => above,
+        _ => below,
+    }
 }
 
 #[cfg(test)]

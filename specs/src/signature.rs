@@ -1,5 +1,7 @@
 //! A kernel's arguments in ABI order: the one home of what kernels declare, oracles bind and runtimes pass.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::choice::choice;
@@ -10,6 +12,12 @@ use crate::spec::Spec;
 
 /// Alignment in bytes that every buffer argument needs.
 pub const BUFFER_ALIGN_BYTES: u32 = 16;
+
+/// B: sequences in the batch.
+const BATCH: Axis = Axis { symbol: "B", extent: Extent::Batch };
+
+/// Slots in the state pool.
+const POOL_SLOTS: Axis = Axis { symbol: "slots", extent: Extent::PoolSlots };
 
 /// One argument of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -101,6 +109,54 @@ pub enum Extent {
     Batch,
     /// Slots in the state pool.
     PoolSlots,
+}
+
+impl Access {
+    /// How often each byte crosses the memory bus at least: once a direction.
+    pub const fn passes(self) -> u64 {
+        match self {
+            Access::ReadOnly | Access::WriteOnly => 1,
+            Access::ReadWrite => 2,
+        }
+    }
+}
+
+impl BufferArgument {
+    /// Bytes that one sequence, or one pool slot, has of the tensor; `None` for tensors that all
+    /// sequences share.
+    pub fn row_bytes(&self) -> Option<u64> {
+        let (first, rest) = self.shape.split_first()?;
+        if matches!(first.extent, Extent::Fixed(_)) {
+            return None;
+        }
+        let lengths = rest.iter().map(|axis| match axis.extent {
+            Extent::Fixed(length) => u64::from(length),
+            Extent::Batch | Extent::PoolSlots => 1,
+        });
+        Some(lengths.fold(self.element.size_bytes(), u64::saturating_mul))
+    }
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.extent {
+            Extent::Fixed(length) => write!(f, "{}={length}", self.symbol),
+            Extent::Batch | Extent::PoolSlots => f.write_str(self.symbol),
+        }
+    }
+}
+
+impl fmt::Display for Argument {
+    /// `name: type [shape]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ArgumentKind::Scalar(scalar) => write!(f, "{}: {scalar}", self.name),
+            ArgumentKind::Buffer(buffer) => {
+                let shape: Vec<String> = buffer.shape.iter().map(ToString::to_string).collect();
+                write!(f, "{}: {} [{}]", self.name, buffer.element, shape.join(", "))
+            }
+        }
+    }
 }
 
 impl Argument {
@@ -249,12 +305,6 @@ impl ConvStepSpec {
         Signature { arguments }
     }
 }
-
-/// B: sequences in the batch.
-const BATCH: Axis = Axis { symbol: "B", extent: Extent::Batch };
-
-/// Slots in the state pool.
-const POOL_SLOTS: Axis = Axis { symbol: "slots", extent: Extent::PoolSlots };
 
 fn fixed(symbol: &'static str, extent: u32) -> Axis {
     Axis { symbol, extent: Extent::Fixed(extent) }

@@ -16,7 +16,7 @@ pub use problem::{FileProblem, Place, ProblemKind, UnreadableSpec};
 use crate::field::HEADER_FIELDS;
 use crate::spec::{KernelKind, Spec};
 use crate::{conv_step, decode_step};
-use reader::Reader;
+use reader::{Reader, Refusal};
 
 /// Largest spec file in bytes: far beyond any spec, far below what would burden a reader.
 pub const MAX_FILE_BYTES: u64 = 64 * 1024;
@@ -29,7 +29,7 @@ pub fn read_spec(path: &Path) -> Result<Spec, UnreadableSpec> {
     let file = path.display().to_string();
     match read_text(path) {
         Ok(text) => parse_spec(&file, &text),
-        Err(problem) => Err(UnreadableSpec { file, problems: vec![problem] }),
+        Err(problem) => Err(UnreadableSpec { file, problems: vec![*problem] }),
     }
 }
 
@@ -42,7 +42,7 @@ pub fn parse_spec(file: &str, text: &str) -> Result<Spec, UnreadableSpec> {
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(unreadable(vec![FileProblem::too_large(text.len() as u64, MAX_FILE_BYTES)]));
     }
-    let mut reader = Reader::parse(text).map_err(|problem| unreadable(vec![problem]))?;
+    let mut reader = Reader::parse(text).map_err(|problem| unreadable(vec![*problem]))?;
     let spec = read_any(&mut reader);
     let problems = reader.into_problems();
     match spec {
@@ -51,16 +51,16 @@ pub fn parse_spec(file: &str, text: &str) -> Result<Spec, UnreadableSpec> {
     }
 }
 
-fn read_text(path: &Path) -> Result<String, FileProblem> {
+fn read_text(path: &Path) -> Result<String, Refusal> {
     let mut bytes = Vec::new();
     let read =
         File::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
-    read.map_err(|error| FileProblem::input_output(&error))?;
+    read.map_err(|error| Box::new(FileProblem::input_output(&error)))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(FileProblem::too_large(bytes.len() as u64, MAX_FILE_BYTES));
+        return Err(Box::new(FileProblem::too_large(bytes.len() as u64, MAX_FILE_BYTES)));
     }
     String::from_utf8(bytes)
-        .map_err(|error| FileProblem::not_text(error.utf8_error().valid_up_to()))
+        .map_err(|error| Box::new(FileProblem::not_text(error.utf8_error().valid_up_to())))
 }
 
 /// Reads the header, then the kernel's own fields. A file of another schema or kind says nothing about

@@ -1,12 +1,12 @@
 //! What is read, against an independent reader and against the sources of the fixtures.
 
-use codeobj::{
-    AbiVersion, Access, AddressSpace, CodeObject, FeatureSetting, HiddenArg, Relocation,
-    RelocationKind, SymbolKind, ValueKind,
-};
 use goblin::elf::Elf;
 use goblin::elf::program_header::PT_LOAD;
 use isa::Target;
+use wavesmith_codeobj::{
+    AbiVersion, Access, AddressSpace, CodeObject, FeatureSetting, HiddenArg, Relocation,
+    RelocationKind, SymbolKind, ValueKind,
+};
 
 use crate::fixture::{
     KERNELS_GFX950_V5, KERNELS_GFX1100_V5, KERNELS_GFX1100_V6, REGISTERS, RELOCATIONS, VALID,
@@ -154,7 +154,7 @@ fn relocations_name_the_address_that_is_stored() {
         object.symbols.iter().find(|symbol| symbol.name == name).expect("in the fixture").address
     };
     let (table, public, shared) = (address("table"), address("public"), address("shared"));
-    let relocation = |slot, kind, target, symbol: Option<&str>| Relocation {
+    let relocation = |slot: u64, kind, target, symbol: Option<&str>| Relocation {
         address: table + 8 * slot,
         kind,
         target,
@@ -168,4 +168,16 @@ fn relocations_name_the_address_that_is_stored() {
             relocation(2, RelocationKind::Abs64, shared + 16, Some("shared")),
         ]
     );
+}
+
+#[test]
+fn everything_but_the_bytes_can_be_printed_as_json() {
+    let json = serde_json::to_value(parse(KERNELS_GFX950_V5)).expect("every field serialises");
+    assert_eq!(json["target"], "gfx950");
+    assert_eq!(json["abi_version"], "V5");
+    assert_eq!(json["features"]["xnack"], "Any");
+    assert_eq!(json["kernels"][0]["name"], "scale_rows");
+    assert_eq!(json["kernels"][0]["descriptor"]["denorm_mode_f32"], "Keep");
+    assert_eq!(json["kernels"][0]["metadata"]["args"][0]["actual_access"], "ReadOnly");
+    assert!(json["segments"][0].get("bytes").is_none());
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use codeobj::{DenormMode, KernelDescriptor, RoundMode};
 use isa::Target;
+use wavesmith_codeobj::{DenormMode, KernelDescriptor, RoundMode};
 
 use crate::fixture::{KERNELS_GFX950_V5, KERNELS_GFX1100_V5, REGISTERS, parse};
 

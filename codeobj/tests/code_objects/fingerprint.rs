@@ -1,6 +1,6 @@
 //! The hash covers what is loaded, all of it, and nothing else.
 
-use codeobj::CodeObject;
+use wavesmith_codeobj::CodeObject;
 
 use crate::fixture::{
     KERNELS_GFX950_V5, KERNELS_GFX950_V6, KERNELS_GFX1100_V5, OTHER_LINKER, file_offset, parse,
@@ -31,9 +31,9 @@ fn every_byte_of_code_moves_it() {
     let hash = object.loaded_bytes_sha256();
     let kernel = object.kernel("scale_rows").expect("in the fixture");
     let start = file_offset(&object, kernel.entry_address);
-    for offset in start..start + object.code(kernel).expect("code is loaded").len() {
-        let changed = patched(KERNELS_GFX1100_V5, offset, &[KERNELS_GFX1100_V5[offset] ^ 1]);
-        assert_ne!(hash, parse(&changed).loaded_bytes_sha256(), "file offset {offset:#x}");
+    for (index, byte) in object.code(kernel).expect("code is loaded").iter().enumerate() {
+        let changed = patched(KERNELS_GFX1100_V5, start + index, &[byte ^ 1]);
+        assert_ne!(hash, parse(&changed).loaded_bytes_sha256(), "byte {index} of the code");
     }
 }
 

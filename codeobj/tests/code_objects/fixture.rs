@@ -1,6 +1,6 @@
 //! The objects in `tests/fixtures`, and how to damage them.
 
-use codeobj::{CodeObject, CodeObjectError, Problem};
+use wavesmith_codeobj::{CodeObject, CodeObjectError, Problem};
 
 macro_rules! fixtures {
     ($($(#[$doc:meta])* $name:ident = $file:literal;)*) => {
@@ -57,6 +57,18 @@ pub fn replaced(object: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let at = object.windows(from.len()).position(|window| window == from).expect("the bytes occur");
     patched(object, at, to)
+}
+
+/// A copy with the first occurrence of each `from` replaced by its `to`; the lengths add up.
+pub fn spliced(object: &[u8], edits: &[(&[u8], &[u8])]) -> Vec<u8> {
+    let mut copy = object.to_vec();
+    for (from, to) in edits {
+        let at =
+            copy.windows(from.len()).position(|window| window == *from).expect("the bytes occur");
+        copy.splice(at..at + from.len(), to.iter().copied());
+    }
+    assert_eq!(copy.len(), object.len());
+    copy
 }
 
 /// File offset of an address in the image.

@@ -1,7 +1,7 @@
 //! Any bytes are a legal input: truncated, flipped, random.
 
-use codeobj::CodeObject;
 use proptest::prelude::*;
+use wavesmith_codeobj::CodeObject;
 
 use crate::fixture::{KERNELS_GFX950_V5, UNDEFINED, VALID, parse};
 
@@ -76,7 +76,7 @@ fn an_accepted_flip_of_a_loaded_byte_moves_the_fingerprint() {
         let mut bytes = KERNELS_GFX950_V5.to_vec();
         bytes[offset] ^= 1 << seeded.below(8);
         let Some(changed) = read(&bytes) else { continue };
-        let in_file = |segment: &&codeobj::Segment| {
+        let in_file = |segment: &&wavesmith_codeobj::Segment| {
             (segment.file_offset..segment.file_offset + segment.bytes.len() as u64)
                 .contains(&(offset as u64))
         };

@@ -1,10 +1,10 @@
 //! One damaged object for every problem: the problem, and the words it is reported in.
 
-use codeobj::Problem;
+use wavesmith_codeobj::Problem;
 
 use crate::fixture::{
     KERNELS_GFX950_V5, KERNELS_GFX1100_V5, REGISTERS, RELOCATIONS, UNDEFINED, descriptor_offset,
-    parse, patched, problem, refusal, replaced,
+    parse, patched, problem, refusal, replaced, spliced,
 };
 
 /// File offset of a program header of the fixtures, whose table follows the ELF header.
@@ -56,7 +56,7 @@ fn versions_and_processors_that_are_not_supported() {
     );
     refused(
         &patched(KERNELS_GFX1100_V5, 0x30, &[0x46]),
-        "ELF header, file offset 0x30: the processor in e_flags is 0x46, supported are 0x41 (gfx1100) and 0x4f (gfx950): build for one of them",
+        "ELF header, file offset 0x30: unknown processor 0x46 in e_flags: supported are gfx950 (0x4f) and gfx1100 (0x41): build for one of them",
     );
     refused(
         &patched(KERNELS_GFX1100_V5, 0x31, &[1]),
@@ -146,9 +146,15 @@ fn dynamic_segment() {
         &patched(KERNELS_GFX1100_V5, symtab - 8, &[0x77]),
         "dynamic segment: entry DT_SYMTAB is missing; link the object with lld -shared",
     );
+    let relacount = dynamic_entry(RELOCATIONS, 0x6fff_fff9);
     refused(
-        &patched(KERNELS_GFX1100_V5, syment - 8, &[1]),
+        &patched(RELOCATIONS, relacount - 8, &1_u64.to_le_bytes()),
         "dynamic segment: DT_NEEDED asks for another library, which loaders of code objects do not support; relink without it",
+    );
+    let rela = dynamic_entry(RELOCATIONS, 7);
+    refused(
+        &patched(RELOCATIONS, rela, &0x9_0000_u64.to_le_bytes()),
+        "relocation table (DT_RELA): 72 bytes at address 0x90000 are not in any loaded segment's file contents",
     );
 }
 
@@ -250,15 +256,15 @@ fn metadata_keys() {
     let missing = replaced(KERNELS_GFX1100_V5, b".wavefront_size", b".wavefront_sise");
     assert_eq!(
         problem(&missing),
-        Problem::KeyMissing { path: "amdhsa.kernels[0] .wavefront_size".to_owned() }
+        Problem::KeyMissing { path: "amdhsa.kernels[0].wavefront_size".to_owned() }
     );
     refused(
         &replaced(
             KERNELS_GFX1100_V5,
-            b".value_kind\xacglobal_buffer",
-            b".value_kind\xacglobul_buffer",
+            b".value_kind\xadglobal_buffer",
+            b".value_kind\xadglobul_buffer",
         ),
-        "metadata: amdhsa.kernels[0].args[0] .value_kind is globul_buffer, which is not one of by_value, global_buffer, \
+        "metadata: amdhsa.kernels[0].args[0].value_kind is globul_buffer, which is not one of by_value, global_buffer, \
          dynamic_shared_pointer, sampler, image, pipe, queue, hidden_block_count_x, hidden_block_count_y, hidden_block_count_z, \
          hidden_group_size_x, hidden_group_size_y, hidden_group_size_z, hidden_remainder_x, hidden_remainder_y, \
          hidden_remainder_z, hidden_global_offset_x, hidden_global_offset_y, hidden_global_offset_z, hidden_grid_dims, \
@@ -272,11 +278,11 @@ fn metadata_keys() {
             b".max_flat_workgroup_size\xcc",
             b".max_flat_workgroup_size\xd0",
         ),
-        "metadata: amdhsa.kernels[0] .max_flat_workgroup_size is -128, not an unsigned 32-bit integer",
+        "metadata: amdhsa.kernels[0].max_flat_workgroup_size is -128, not an unsigned 32-bit integer",
     );
     refused(
         &replaced(KERNELS_GFX1100_V5, b".sgpr_spill_count\x00", b".vgpr_spill_count\x00"),
-        "metadata: amdhsa.kernels[0] .vgpr_spill_count is given twice",
+        "metadata: amdhsa.kernels[0].vgpr_spill_count is given twice",
     );
     refused(
         &replaced(KERNELS_GFX1100_V5, b"amdhsa.version\x92\x01\x02", b"amdhsa.version\x92\x01\x01"),
@@ -288,7 +294,7 @@ fn metadata_keys() {
 fn keys_that_nobody_knows_are_listed_not_refused() {
     let object =
         parse(&replaced(KERNELS_GFX1100_V5, b".uses_dynamic_stack", b".uses_dynamic_stuck"));
-    assert_eq!(object.kernels[0].metadata.unknown_keys, ["amdhsa.kernels[0] .uses_dynamic_stuck"]);
+    assert_eq!(object.kernels[0].metadata.unknown_keys, ["amdhsa.kernels[0].uses_dynamic_stuck"]);
 }
 
 #[test]
@@ -334,7 +340,7 @@ fn reserved_bits_of_descriptors() {
         (46, 2, "compute_pgm_rsrc3", 0x2_0000),
         (49, 0x04, "compute_pgm_rsrc1", 0x400),
         (53, 0x80, "compute_pgm_rsrc2", 0x8000),
-        (56, 1, "kernel_code_properties", 1),
+        (56, 0x80, "kernel_code_properties", 0x80),
     ] {
         let at = descriptor + offset;
         let bytes = patched(KERNELS_GFX950_V5, at, &[KERNELS_GFX950_V5[at] | bit]);
@@ -397,10 +403,61 @@ fn entry_points() {
 }
 
 #[test]
-fn arguments_and_workgroup_sizes() {
+fn arguments_that_do_not_fit() {
     refused(
-        &replaced(KERNELS_GFX1100_V5, b".kernarg_segment_size ", b".kernarg_segment_size\x18"),
-        "",
+        &replaced(KERNELS_GFX1100_V5, b".offset\x14", b".offset\x12"),
+        "kernel 'scale_rows': offset of an argument in bytes is 18, but the argument before it ends at 20",
+    );
+    assert_eq!(
+        refusal(&replaced(KERNELS_GFX1100_V5, b".kernarg_segment_size\x20", b".kernarg_segment_size\x18")).to_string(),
+        "not a loadable code object (2 problems)
+  kernel 'scale_rows': argument end in bytes is 32, the end of an argument of 8 bytes in a kernarg segment of 24 bytes
+  kernel 'scale_rows': kernarg segment size in bytes is 32 in the descriptor and 24 in the metadata: the object contradicts itself"
+    );
+    refused(
+        &replaced(KERNELS_GFX1100_V5, b".kernarg_segment_align\x08", b".kernarg_segment_align\x07"),
+        "kernel 'scale_rows': .kernarg_segment_align is 7, not a power of two",
+    );
+}
+
+#[test]
+fn more_lds_than_a_workgroup_can_have() {
+    let descriptor = descriptor_offset(KERNELS_GFX1100_V5, "scale_rows");
+    let bytes = patched(KERNELS_GFX1100_V5, descriptor, &65_540_u32.to_le_bytes());
+    // The longer number takes the two bytes that a shorter argument name gives.
+    let bytes = spliced(
+        &bytes,
+        &[
+            (b"\xa6factor", b"\xa4fact"),
+            (
+                b".group_segment_fixed_size\xcd\x02\x00",
+                b".group_segment_fixed_size\xce\x00\x01\x00\x04",
+            ),
+        ],
+    );
+    refused(
+        &bytes,
+        "kernel 'scale_rows': .group_segment_fixed_size is 65540, the limit on gfx1100 is 65536 bytes a workgroup",
+    );
+}
+
+#[test]
+fn workgroup_sizes_that_cannot_be_launched() {
+    refused(
+        &replaced(
+            KERNELS_GFX1100_V5,
+            b".reqd_workgroup_size\x93\x40\x02\x01",
+            b".reqd_workgroup_size\x93\x40\x03\x01",
+        ),
+        "kernel 'scale_rows': .reqd_workgroup_size is 192, the product of [64, 3, 1], not in 1 to .max_flat_workgroup_size 128",
+    );
+    refused(
+        &replaced(
+            KERNELS_GFX1100_V5,
+            b".max_flat_workgroup_size\xcd\x01\x00",
+            b".max_flat_workgroup_size\xcd\x08\x00",
+        ),
+        "kernel 'modes': .max_flat_workgroup_size is 2048, not in 1 to 1024 work-items",
     );
 }
 
@@ -409,6 +466,6 @@ fn an_unknown_kernel_is_answered_with_the_names_there_are() {
     let error = parse(KERNELS_GFX950_V5).kernel("scale_row").expect_err("there is no such kernel");
     assert_eq!(
         error.to_string(),
-        "no kernel 'scale_row' in the code object; did you mean 'scale_rows'?; it has scale_rows, modes"
+        "no kernel 'scale_row' in the code object, which has scale_rows, modes; did you mean 'scale_rows'?"
     );
 }

@@ -114,14 +114,14 @@ impl KernelBuilder {
         self.restore(&yielded, &results)
     }
 
-    fn open(&self, is_loop: bool) {
+    pub(super) fn open(&self, is_loop: bool) {
         let mut state = self.state.borrow_mut();
         state.loops += usize::from(is_loop);
         state.blocks.push(Block::default());
     }
 
     #[track_caller]
-    fn close<'k>(&'k self, is_loop: bool, yielded: &impl Carried<'k>) -> Block {
+    pub(super) fn close<'k>(&'k self, is_loop: bool, yielded: &impl Carried<'k>) -> Block {
         let yields = self.own_all(&yielded.values());
         let mut state = self.state.borrow_mut();
         state.loops -= usize::from(is_loop);
@@ -140,11 +140,11 @@ impl KernelBuilder {
     }
 
     /// New values of the types of `exprs`.
-    fn like(&self, exprs: &[Expr<'_>]) -> Vec<Value> {
+    pub(super) fn like(&self, exprs: &[Expr<'_>]) -> Vec<Value> {
         exprs.iter().map(|expr| self.new_value(expr.ty(), None, 0)).collect()
     }
 
-    fn restore<'k, C: Carried<'k>>(&'k self, shape: &C, values: &[Value]) -> C {
+    pub(super) fn restore<'k, C: Carried<'k>>(&'k self, shape: &C, values: &[Value]) -> C {
         shape.with_values(&mut values.iter().map(|value| Expr::new(self, *value)))
     }
 }

@@ -1,7 +1,7 @@
 //! Expressions: values with operators.
 
 use std::fmt;
-use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Shl, Sub};
 
 use crate::ir::{BinOp, CmpOp, Conversion, Op, Scalar, Type, UnOp, Value};
 
@@ -163,12 +163,6 @@ impl<'k> Expr<'k> {
         self.binary(BinOp::RemU, divisor)
     }
 
-    /// Shift left; the amount is taken modulo the width.
-    #[track_caller]
-    pub fn shl(self, amount: impl Operand<'k>) -> Expr<'k> {
-        self.binary(BinOp::Shl, amount)
-    }
-
     /// Shift right, zeros come in.
     #[track_caller]
     pub fn shr_u(self, amount: impl Operand<'k>) -> Expr<'k> {
@@ -233,7 +227,11 @@ impl<'k> Expr<'k> {
     /// f16 or bf16 as f32, exactly; f32 as it is.
     #[track_caller]
     pub fn widen(self) -> Expr<'k> {
-        if self.ty().scalar() == Some(Scalar::F32) { self } else { self.convert(Conversion::FExtend, Scalar::F32) }
+        if self.ty().scalar() == Some(Scalar::F32) {
+            self
+        } else {
+            self.convert(Conversion::FExtend, Scalar::F32)
+        }
     }
 
     /// f32 rounded to f16 or bf16; to f32 it is the value itself.
@@ -288,10 +286,16 @@ impl<'k> Expr<'k> {
     #[track_caller]
     pub fn element(self, index: u8) -> Expr<'k> {
         match self.ty() {
-            Type::Vector(scalar, _) => self.k.emit(Type::Scalar(scalar), Op::Extract(self.value, index)),
+            Type::Vector(scalar, _) => {
+                self.k.emit(Type::Scalar(scalar), Op::Extract(self.value, index))
+            }
             Type::Scalar(_) if index == 0 => self,
             ty => {
-                self.k.mistake("an element of a value", format!("element {index} of {ty}"), "a vector");
+                self.k.mistake(
+                    "an element of a value",
+                    format!("element {index} of {ty}"),
+                    "a vector",
+                );
                 self
             }
         }
@@ -316,10 +320,16 @@ impl<'k> Expr<'k> {
 
 /// Lanes.
 impl<'k> Expr<'k> {
-    /// The value that lane `lane XOR mask` holds. All lanes of the wave must be active.
+    /// The value that lane `lane XOR mask` holds; a vector is exchanged element by element. All lanes of the wave
+    /// must be active.
     #[track_caller]
     pub fn lane_xor(self, mask: u32) -> Expr<'k> {
-        self.k.emit(self.ty(), Op::LaneXor { value: self.value, mask })
+        let mut exchanged = Vec::with_capacity(usize::from(self.ty().lanes()));
+        for element in self.elements() {
+            let op = Op::LaneXor { value: element.value, mask };
+            exchanged.push(self.k.emit(element.ty(), op));
+        }
+        self.k.pack(&exchanged)
     }
 
     /// The first active lane's value, uniform.
@@ -340,7 +350,8 @@ impl KernelBuilder {
             }
             [only] => *only,
             [first, ..] => {
-                let ty = Type::Vector(first.ty().scalar().unwrap_or(Scalar::I64), elements.len() as u8);
+                let ty =
+                    Type::Vector(first.ty().scalar().unwrap_or(Scalar::I64), elements.len() as u8);
                 let mut values = Vec::with_capacity(elements.len());
                 for element in elements {
                     values.push(self.own(*element));
@@ -397,6 +408,7 @@ macro_rules! bitwise_operator {
 bitwise_operator!(BitAnd, bitand, And);
 bitwise_operator!(BitOr, bitor, Or);
 bitwise_operator!(BitXor, bitxor, Xor);
+bitwise_operator!(Shl, shl, Shl);
 
 impl<'k> Neg for Expr<'k> {
     type Output = Expr<'k>;

@@ -16,9 +16,14 @@ impl KernelBuilder {
             Op::Binary(BinOp::Shl, a, amount) => (of(a) + shift(amount)).min(64),
             Op::Binary(BinOp::And, a, b) => of(a).max(of(b)),
             Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Or | BinOp::Xor, a, b) => of(a).min(of(b)),
-            Op::Binary(BinOp::MinS | BinOp::MaxS | BinOp::MinU | BinOp::MaxU, a, b) => of(a).min(of(b)),
+            Op::Binary(BinOp::MinS | BinOp::MaxS | BinOp::MinU | BinOp::MaxU, a, b) => {
+                of(a).min(of(b))
+            }
             Op::Select(_, a, b) => of(a).min(of(b)),
-            Op::Convert(Conversion::ZeroExtend | Conversion::SignExtend | Conversion::Truncate, a) => of(a),
+            Op::Convert(
+                Conversion::ZeroExtend | Conversion::SignExtend | Conversion::Truncate,
+                a,
+            ) => of(a),
             _ => 0,
         }
     }

@@ -16,7 +16,9 @@ impl<'k> Operand<'k> for Expr<'k> {
     #[track_caller]
     fn beside(self, other: Expr<'k>) -> Expr<'k> {
         match (self.ty(), other.ty()) {
-            (Type::Scalar(mine), Type::Vector(theirs, lanes)) if mine == theirs => self.splat(lanes),
+            (Type::Scalar(mine), Type::Vector(theirs, lanes)) if mine == theirs => {
+                self.splat(lanes)
+            }
             _ => self,
         }
     }
@@ -60,6 +62,10 @@ fn integer<'k>(other: Expr<'k>, number: impl ToString, bits: u64) -> Expr<'k> {
 #[track_caller]
 fn misplaced<'k>(other: Expr<'k>, number: impl ToString) -> Expr<'k> {
     let expected = "a float beside f32 or f16, an integer beside i32 or i64";
-    other.builder().mistake("a number as operand", format!("{} beside {}", number.to_string(), other.ty()), expected);
+    other.builder().mistake(
+        "a number as operand",
+        format!("{} beside {}", number.to_string(), other.ty()),
+        expected,
+    );
     other
 }

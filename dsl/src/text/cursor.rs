@@ -34,13 +34,7 @@ pub struct Parser<'t> {
 impl<'t> Parser<'t> {
     /// At the start of a text.
     pub fn new(text: &'t str) -> Parser<'t> {
-        Parser {
-            tokens: lex(text),
-            next: 0,
-            values: Vec::new(),
-            lds: Vec::new(),
-            depth: 0,
-        }
+        Parser { tokens: lex(text), next: 0, values: Vec::new(), lds: Vec::new(), depth: 0 }
     }
 
     pub fn peek(&self) -> Kind<'t> {
@@ -55,12 +49,7 @@ impl<'t> Parser<'t> {
 
     pub fn refuse<T>(&self, expected: impl Into<String>) -> Parsed<T> {
         let Token { kind, line, column } = self.tokens[self.next];
-        Err(ParseError {
-            line,
-            column,
-            got: kind.to_string(),
-            expected: expected.into(),
-        })
+        Err(ParseError { line, column, got: kind.to_string(), expected: expected.into() })
     }
 
     pub fn take(&mut self, kind: Kind<'_>) -> bool {
@@ -78,19 +67,11 @@ impl<'t> Parser<'t> {
     }
 
     pub fn word(&mut self, word: &str) -> Parsed<()> {
-        if self.take_word(word) {
-            Ok(())
-        } else {
-            self.refuse(format!("'{word}'"))
-        }
+        if self.take_word(word) { Ok(()) } else { self.refuse(format!("'{word}'")) }
     }
 
     pub fn mark(&mut self, mark: char) -> Parsed<()> {
-        if self.take_mark(mark) {
-            Ok(())
-        } else {
-            self.refuse(format!("'{mark}'"))
-        }
+        if self.take_mark(mark) { Ok(()) } else { self.refuse(format!("'{mark}'")) }
     }
 
     /// The format's version.
@@ -103,11 +84,7 @@ impl<'t> Parser<'t> {
     }
 
     pub fn end_of_line(&mut self) -> Parsed<()> {
-        if self.take(Kind::EndOfLine) {
-            Ok(())
-        } else {
-            self.refuse("the end of the line")
-        }
+        if self.take(Kind::EndOfLine) { Ok(()) } else { self.refuse("the end of the line") }
     }
 
     pub fn name(&mut self, what: &str) -> Parsed<String> {
@@ -128,11 +105,7 @@ impl<'t> Parser<'t> {
     }
 
     pub fn number<N: TryFrom<u64>>(&mut self, what: &str) -> Parsed<N> {
-        let Kind::Integer {
-            negative: false,
-            magnitude,
-        } = self.peek()
-        else {
+        let Kind::Integer { negative: false, magnitude } = self.peek() else {
             return self.refuse(what);
         };
         match N::try_from(magnitude) {
@@ -201,10 +174,9 @@ fn type_of(word: &str) -> Option<Type> {
         return Some(Type::Pointer);
     }
     match word.split_once('x') {
-        Some((scalar, lanes)) => Some(Type::Vector(
-            Scalar::from_spelling(scalar)?,
-            lanes.parse().ok()?,
-        )),
+        Some((scalar, lanes)) => {
+            Some(Type::Vector(Scalar::from_spelling(scalar)?, lanes.parse().ok()?))
+        }
         None => Scalar::from_spelling(word).map(Type::Scalar),
     }
 }

@@ -49,11 +49,7 @@ pub fn lex(text: &str) -> Vec<Token<'_>> {
             });
         }
     }
-    tokens.push(Token {
-        kind: Kind::EndOfText,
-        line: text.lines().count() + 1,
-        column: 1,
-    });
+    tokens.push(Token { kind: Kind::EndOfText, line: text.lines().count() + 1, column: 1 });
     tokens
 }
 
@@ -64,11 +60,7 @@ fn lex_line<'t>(content: &'t str, line: usize, tokens: &mut Vec<Token<'t>>) {
         let length = token_bytes(rest, first);
         let (spelling, tail) = rest.split_at(length);
         if !first.is_whitespace() {
-            tokens.push(Token {
-                kind: classify(spelling, first),
-                line,
-                column,
-            });
+            tokens.push(Token { kind: classify(spelling, first), line, column });
         }
         column += spelling.chars().count();
         rest = tail;
@@ -100,32 +92,25 @@ fn classify(spelling: &str, first: char) -> Kind<'_> {
 }
 
 fn integer(spelling: &str) -> Option<Kind<'_>> {
-    let (negative, digits) = spelling
-        .strip_prefix('-')
-        .map_or((false, spelling), |digits| (true, digits));
+    let (negative, digits) =
+        spelling.strip_prefix('-').map_or((false, spelling), |digits| (true, digits));
     let magnitude = match digits.strip_prefix("0x") {
         Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16),
         None => digits.parse(),
     };
-    magnitude.ok().map(|magnitude| Kind::Integer {
-        negative,
-        magnitude,
-    })
+    magnitude.ok().map(|magnitude| Kind::Integer { negative, magnitude })
 }
 
 impl fmt::Display for Kind<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Word(word) | Kind::Unknown(word) => write!(
-                f,
-                "'{}'",
-                word.chars().take(60).collect::<String>().escape_debug()
-            ),
+            Kind::Word(word) | Kind::Unknown(word) => {
+                write!(f, "'{}'", word.chars().take(60).collect::<String>().escape_debug())
+            }
             Kind::Value(number) => write!(f, "'%{number}'"),
-            Kind::Integer {
-                negative,
-                magnitude,
-            } => write!(f, "'{}{magnitude}'", if *negative { "-" } else { "" }),
+            Kind::Integer { negative, magnitude } => {
+                write!(f, "'{}{magnitude}'", if *negative { "-" } else { "" })
+            }
             Kind::Mark(mark) => write!(f, "'{mark}'"),
             Kind::EndOfLine => f.write_str("the end of the line"),
             Kind::EndOfText => f.write_str("the end of the text"),

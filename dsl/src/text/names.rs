@@ -12,10 +12,7 @@ pub trait Named: Copy + 'static {
 
     /// The member of that spelling.
     fn from_spelling(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|member| member.spelling() == name)
+        Self::ALL.iter().copied().find(|member| member.spelling() == name)
     }
 }
 

@@ -25,9 +25,8 @@ impl<'t> Parser<'t> {
         self.header()?;
         let name = self.line("kernel", |parser| parser.name("the kernel's name"))?;
         let target = self.line("target", Parser::target)?;
-        let workgroup_size = self.line("workgroup_size", |parser| {
-            parser.number("work-items in a workgroup")
-        })?;
+        let workgroup_size =
+            self.line("workgroup_size", |parser| parser.number("work-items in a workgroup"))?;
         let mut params = Vec::new();
         while self.peek() == Kind::Word("param") {
             params.push(self.line("param", Parser::param)?);
@@ -41,15 +40,7 @@ impl<'t> Parser<'t> {
             return self.refuse("the end of the text");
         }
         let (lds, values) = (self.lds, self.values);
-        Ok(Kernel {
-            name,
-            target,
-            workgroup_size,
-            params,
-            lds,
-            body,
-            values,
-        })
+        Ok(Kernel { name, target, workgroup_size, params, lds, body, values })
     }
 
     fn header(&mut self) -> Parsed<()> {
@@ -84,11 +75,7 @@ impl<'t> Parser<'t> {
         let kind = if self.take_word("buffer") {
             let elem = self.named("the buffer's element type")?;
             let access = self.named("read_only, write_only or read_write")?;
-            ParamKind::Buffer {
-                elem,
-                access,
-                align_bytes: self.align()?,
-            }
+            ParamKind::Buffer { elem, access, align_bytes: self.align()? }
         } else {
             ParamKind::Scalar(self.named("buffer or a scalar type")?)
         };
@@ -96,14 +83,7 @@ impl<'t> Parser<'t> {
             ParamKind::Buffer { .. } => Type::Pointer,
             ParamKind::Scalar(scalar) => Type::Scalar(scalar),
         };
-        self.define(
-            place,
-            value,
-            ValueInfo {
-                ty,
-                uniformity: Uniformity::Uniform,
-            },
-        )?;
+        self.define(place, value, ValueInfo { ty, uniformity: Uniformity::Uniform })?;
         Ok(Param { name, kind, value })
     }
 
@@ -113,11 +93,7 @@ impl<'t> Parser<'t> {
         let size_bytes = self.number("the buffer's size")?;
         self.word("bytes")?;
         let align_bytes = self.align()?;
-        Ok(LdsBuffer {
-            name,
-            size_bytes,
-            align_bytes,
-        })
+        Ok(LdsBuffer { name, size_bytes, align_bytes })
     }
 
     /// `{`, statements, perhaps a `yield`, `}`.
@@ -154,11 +130,7 @@ impl<'t> Parser<'t> {
         let results = self.results()?;
         let op = self.op(&results)?;
         self.end_of_line()?;
-        Ok(Stmt {
-            results,
-            op,
-            loc: Loc(None),
-        })
+        Ok(Stmt { results, op, loc: Loc(None) })
     }
 
     fn results(&mut self) -> Parsed<Vec<Value>> {
@@ -187,10 +159,8 @@ impl<'t> Parser<'t> {
     fn define(&mut self, place: usize, value: Value, info: ValueInfo) -> Parsed<()> {
         if value.0 as usize != self.values.len() {
             self.next = place;
-            return self.refuse(format!(
-                "%{}, the next number in order of definition",
-                self.values.len()
-            ));
+            return self
+                .refuse(format!("%{}, the next number in order of definition", self.values.len()));
         }
         self.values.push(info);
         Ok(())
@@ -216,15 +186,10 @@ impl<'t> Parser<'t> {
             "lane_xor" => {
                 let value = self.value()?;
                 self.mark(',')?;
-                Ok(Op::LaneXor {
-                    value,
-                    mask: self.number("a lane mask")?,
-                })
+                Ok(Op::LaneXor { value, mask: self.number("a lane mask")? })
             }
             "read_first_lane" => Ok(Op::ReadFirstLane(self.value()?)),
-            "ptr_add" => self
-                .two()
-                .map(|[pointer, offset]| Op::PtrAdd(pointer, offset)),
+            "ptr_add" => self.two().map(|[pointer, offset]| Op::PtrAdd(pointer, offset)),
             "load" => Ok(Op::Load(self.address()?)),
             "store" => {
                 let address = self.address()?;
@@ -262,28 +227,16 @@ impl<'t> Parser<'t> {
             return self.refuse("a constant to define one value");
         };
         let ty = self.values[result.0 as usize].ty;
-        let Kind::Integer {
-            negative,
-            magnitude,
-        } = self.peek()
-        else {
+        let Kind::Integer { negative, magnitude } = self.peek() else {
             return self.refuse("the constant's bits");
         };
-        let bits = if negative {
-            magnitude.wrapping_neg() & width_mask(ty)
-        } else {
-            magnitude
-        };
+        let bits = if negative { magnitude.wrapping_neg() & width_mask(ty) } else { magnitude };
         self.taken(Op::Const { ty, bits })
     }
 
     fn intrinsic(&mut self) -> Parsed<Op> {
         let name = self.name("the intrinsic's name")?;
-        let args = if self.peek() == Kind::EndOfLine {
-            Vec::new()
-        } else {
-            self.uses()?
-        };
+        let args = if self.peek() == Kind::EndOfLine { Vec::new() } else { self.uses()? };
         Ok(Op::Intrinsic { name, args })
     }
 
@@ -291,10 +244,8 @@ impl<'t> Parser<'t> {
         let base = if self.take_word("global") {
             Base::Global(self.value()?)
         } else {
-            self.word("lds").map_err(|error| ParseError {
-                expected: "global or lds".to_owned(),
-                ..error
-            })?;
+            self.word("lds")
+                .map_err(|error| ParseError { expected: "global or lds".to_owned(), ..error })?;
             Base::Lds(self.lds_id()?)
         };
         let mut plus = self.take_mark('+');
@@ -303,17 +254,8 @@ impl<'t> Parser<'t> {
             offset = Some(self.value()?);
             plus = self.take_mark('+');
         }
-        let constant = if plus {
-            self.number("a constant offset in bytes")?
-        } else {
-            0
-        };
-        Ok(Address {
-            base,
-            offset,
-            constant,
-            align_bytes: self.align()?,
-        })
+        let constant = if plus { self.number("a constant offset in bytes")? } else { 0 };
+        Ok(Address { base, offset, constant, align_bytes: self.align()? })
     }
 
     fn lds_id(&mut self) -> Parsed<LdsId> {
@@ -344,30 +286,14 @@ impl<'t> Parser<'t> {
             self.end_of_line()?;
         }
         let body = self.statements()?;
-        Ok(Op::For {
-            index,
-            lower,
-            upper,
-            step,
-            carried,
-            inits,
-            body,
-        })
+        Ok(Op::For { index, lower, upper, step, carried, inits, body })
     }
 
     fn conditional(&mut self) -> Parsed<Op> {
         let cond = self.value()?;
         let then = self.block()?;
-        let otherwise = if self.take_word("else") {
-            self.block()?
-        } else {
-            Block::default()
-        };
-        Ok(Op::If {
-            cond,
-            then,
-            otherwise,
-        })
+        let otherwise = if self.take_word("else") { self.block()? } else { Block::default() };
+        Ok(Op::If { cond, then, otherwise })
     }
 }
 
@@ -431,14 +357,8 @@ body {
     fn comments_and_blank_lines_are_nothing() {
         let kernel = parse(SCALE_ROWS).unwrap();
         let annotated = print_with_locations(&kernel);
-        assert!(
-            annotated.contains("const 0x3f800000  ; 1.0, unknown location"),
-            "{annotated}"
-        );
-        assert_eq!(
-            parse(&annotated.replace('\n', "\n\n ; aside\n")).unwrap(),
-            kernel
-        );
+        assert!(annotated.contains("const 0x3f800000  ; 1.0, unknown location"), "{annotated}");
+        assert_eq!(parse(&annotated.replace('\n', "\n\n ; aside\n")).unwrap(), kernel);
     }
 
     /// One line of the kernel replaced, and what the parser says.
@@ -481,11 +401,7 @@ body {
             "shl %2",
             "line 12, column 27: got the end of the line, expected ','",
         );
-        refused(
-            "shl %2",
-            "shift %2",
-            "line 12, column 21: got 'shift', expected an operation",
-        );
+        refused("shl %2", "shift %2", "line 12, column 21: got 'shift', expected an operation");
         refused(
             "f32x4",
             "f32x400",

@@ -9,24 +9,12 @@ use super::names::Named;
 
 /// The canonical text of a kernel.
 pub fn print(kernel: &Kernel) -> String {
-    Printer {
-        kernel,
-        locations: false,
-        text: String::new(),
-        depth: 0,
-    }
-    .kernel()
+    Printer { kernel, locations: false, text: String::new(), depth: 0 }.kernel()
 }
 
 /// The canonical text with a comment at each statement: who asked for it, and what float constants are worth.
 pub fn print_with_locations(kernel: &Kernel) -> String {
-    Printer {
-        kernel,
-        locations: true,
-        text: String::new(),
-        depth: 0,
-    }
-    .kernel()
+    Printer { kernel, locations: true, text: String::new(), depth: 0 }.kernel()
 }
 
 struct Printer<'k> {
@@ -110,9 +98,9 @@ impl Printer<'_> {
             return String::new();
         }
         let worth = match stmt.op {
-            Op::Const { ty, bits } => float_worth(ty, bits)
-                .map(|worth| format!("{worth:?}, "))
-                .unwrap_or_default(),
+            Op::Const { ty, bits } => {
+                float_worth(ty, bits).map(|worth| format!("{worth:?}, ")).unwrap_or_default()
+            }
             _ => String::new(),
         };
         format!("  ; {worth}{}", stmt.loc)
@@ -154,13 +142,7 @@ impl Display for Definition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Definition(kernel, value) = *self;
         match kernel.values.get(value.0 as usize) {
-            Some(info) => write!(
-                f,
-                "{}: {} {}",
-                Use(value),
-                info.ty,
-                info.uniformity.spelling()
-            ),
+            Some(info) => write!(f, "{}: {} {}", Use(value), info.ty, info.uniformity.spelling()),
             None => write!(f, "{}: unknown", Use(value)),
         }
     }
@@ -182,11 +164,7 @@ struct Results<'k>(&'k Kernel, &'k [Value]);
 impl Display for Results<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         separated(f, self.1.iter().map(|value| Definition(self.0, *value)))?;
-        if self.1.is_empty() {
-            Ok(())
-        } else {
-            f.write_str(" = ")
-        }
+        if self.1.is_empty() { Ok(()) } else { f.write_str(" = ") }
     }
 }
 
@@ -199,17 +177,8 @@ impl Display for ParamText<'_> {
         write!(f, "{} {name}: ", Use(*value))?;
         match kind {
             ParamKind::Scalar(scalar) => f.write_str(scalar.name()),
-            ParamKind::Buffer {
-                elem,
-                access,
-                align_bytes,
-            } => {
-                write!(
-                    f,
-                    "buffer {} {} align {align_bytes}",
-                    elem.name(),
-                    access.spelling()
-                )
+            ParamKind::Buffer { elem, access, align_bytes } => {
+                write!(f, "buffer {} {} align {align_bytes}", elem.name(), access.spelling())
             }
         }
     }

@@ -4,6 +4,7 @@
 //! exchanges or intrinsics, through operands, addresses, conditions and loop bounds. Memory that waves change is
 //! not followed.
 
+use crate::dataflow::{Role, dependents};
 use crate::ir::{Block, Kernel, Op, Special, Stmt, Uniformity, Value};
 
 use super::{Rule, Verifier, named_blocks};
@@ -20,10 +21,21 @@ struct Around {
 impl<'k> Verifier<'k> {
     pub(super) fn convergence(&mut self) {
         let divergent = divergent_values(self.kernel);
-        self.converge("body", &self.kernel.body, Around { varying: false, divergent: false }, &divergent);
+        self.converge(
+            "body",
+            &self.kernel.body,
+            Around { varying: false, divergent: false },
+            &divergent,
+        );
     }
 
-    fn converge(&mut self, name: &'static str, block: &'k Block, around: Around, divergent: &[bool]) {
+    fn converge(
+        &mut self,
+        name: &'static str,
+        block: &'k Block,
+        around: Around,
+        divergent: &[bool],
+    ) {
         for (index, stmt) in block.stmts.iter().enumerate() {
             self.trail.enter(name, index, stmt);
             self.convergent(stmt, around);
@@ -37,8 +49,18 @@ impl<'k> Verifier<'k> {
 
     fn convergent(&mut self, stmt: &Stmt, around: Around) {
         match stmt.op {
-            Op::LaneXor { .. } => self.demand(!around.varying, Rule::Convergence, "a lane exchange under a varying condition", "all lanes active"),
-            Op::Barrier => self.demand(!around.varying && !around.divergent, Rule::Convergence, "a barrier under a condition or in a loop that may differ between waves", "a place that all waves of the workgroup reach together"),
+            Op::LaneXor { .. } => self.demand(
+                !around.varying,
+                Rule::Convergence,
+                "a lane exchange under a varying condition",
+                "all lanes active",
+            ),
+            Op::Barrier => self.demand(
+                !around.varying && !around.divergent,
+                Rule::Convergence,
+                "a barrier under a condition or in a loop that may differ between waves",
+                "a place that all waves of the workgroup reach together",
+            ),
             _ => {}
         }
     }
@@ -50,7 +72,9 @@ impl<'k> Verifier<'k> {
                 varying: around.varying || self.info(*cond).uniformity == Uniformity::Varying,
                 divergent: around.divergent || depends(cond),
             },
-            Op::For { lower, upper, .. } => Around { divergent: around.divergent || depends(lower) || depends(upper), ..around },
+            Op::For { lower, upper, .. } => {
+                Around { divergent: around.divergent || depends(lower) || depends(upper), ..around }
+            }
             _ => around,
         }
     }
@@ -58,64 +82,9 @@ impl<'k> Verifier<'k> {
 
 /// For each value whether it may differ between lanes or waves of a workgroup.
 fn divergent_values(kernel: &Kernel) -> Vec<bool> {
-    let mut flow = Flow { uses: vec![Vec::new(); kernel.values.len()], divergent: vec![false; kernel.values.len()], found: Vec::new() };
-    flow.block(&kernel.body);
-    while let Some(value) = flow.found.pop() {
-        for user in std::mem::take(&mut flow.uses[value.0 as usize]) {
-            flow.mark(user);
-        }
-    }
-    flow.divergent
-}
-
-struct Flow {
-    /// Values that depend on each value.
-    uses: Vec<Vec<Value>>,
-    divergent: Vec<bool>,
-    /// Divergent values whose users are not marked yet.
-    found: Vec<Value>,
-}
-
-impl Flow {
-    fn mark(&mut self, value: Value) {
-        if !std::mem::replace(&mut self.divergent[value.0 as usize], true) {
-            self.found.push(value);
-        }
-    }
-
-    fn depends(&mut self, to: &[Value], from: &[Value]) {
-        for source in from {
-            self.uses[source.0 as usize].extend(to);
-        }
-    }
-
-    fn block(&mut self, block: &Block) {
-        for stmt in &block.stmts {
-            self.stmt(stmt);
-            stmt.op.blocks().into_iter().for_each(|block| self.block(block));
-        }
-    }
-
-    fn stmt(&mut self, Stmt { results, op, .. }: &Stmt) {
-        match op {
-            Op::Special(Special::WaveId | Special::ThreadId | Special::LaneId) | Op::LaneXor { .. } | Op::Intrinsic { .. } => {
-                results.iter().for_each(|result| self.mark(*result));
-            }
-            Op::For { index, lower, upper, carried, inits, body, .. } => {
-                self.depends(&[*index], &[*lower, *upper]);
-                self.depends(results, &[*lower, *upper]);
-                for (position, result) in results.iter().enumerate() {
-                    self.depends(&[carried[position]], &[inits[position], body.yields[position]]);
-                    self.depends(&[*result], &[carried[position]]);
-                }
-            }
-            Op::If { cond, then, otherwise } => {
-                self.depends(results, &[*cond]);
-                for (position, result) in results.iter().enumerate() {
-                    self.depends(&[*result], &[then.yields[position], otherwise.yields[position]]);
-                }
-            }
-            op => self.depends(results, &op.operands()),
-        }
-    }
+    dependents(kernel, |op| match op {
+        Op::Special(Special::WaveId | Special::ThreadId | Special::LaneId) => Role::Source,
+        Op::LaneXor { .. } | Op::Intrinsic { .. } => Role::Source,
+        _ => Role::Through,
+    })
 }

@@ -8,7 +8,9 @@ impl Verifier<'_> {
     pub(super) fn flow(&mut self, stmt: &Stmt) {
         match &stmt.op {
             Op::For { index, lower, upper, step, carried, inits, body } => {
-                for (what, bound) in [("index", index), ("lower bound", lower), ("upper bound", upper)] {
+                for (what, bound) in
+                    [("index", index), ("lower bound", lower), ("upper bound", upper)]
+                {
                     self.check_bound(what, *bound);
                 }
                 self.demand(*step > 0, Rule::Loop, "step 0", "a step above 0");
@@ -33,16 +35,30 @@ impl Verifier<'_> {
     fn check_bound(&mut self, what: &str, value: Value) {
         let got = self.info(value);
         let holds = got.ty == Type::I32 && got.uniformity == Uniformity::Uniform;
-        self.demand(holds, Rule::Loop, format_args!("{what} {} {:?}", got.ty, got.uniformity), "i32 Uniform");
+        self.demand(
+            holds,
+            Rule::Loop,
+            format_args!("{what} {} {:?}", got.ty, got.uniformity),
+            "i32 Uniform",
+        );
     }
 
     fn check_agreement(&mut self, what: &str, got: &[Value], results: &[Value]) {
         if got.len() != results.len() {
-            return self.refuse(Rule::Arity, format!("{} {what}", got.len()), format!("{}, one a result", results.len()));
+            return self.refuse(
+                Rule::Arity,
+                format!("{} {what}", got.len()),
+                format!("{}, one a result", results.len()),
+            );
         }
         for (position, (value, result)) in got.iter().zip(results).enumerate() {
             let (value, result) = (self.ty(*value), self.ty(*result));
-            self.demand(value == result, Rule::Type, format_args!("{what}: {value} at position {position}"), result);
+            self.demand(
+                value == result,
+                Rule::Type,
+                format_args!("{what}: {value} at position {position}"),
+                result,
+            );
         }
     }
 }

@@ -62,7 +62,12 @@ impl<'k> Trail<'k> {
     pub fn place(&self, kernel: &Kernel) -> Place {
         let path = match self.param {
             Some(param) => format!("param {param}"),
-            None => self.steps.iter().map(|(block, index, _)| format!("{block}.{index}")).collect::<Vec<_>>().join("."),
+            None => self
+                .steps
+                .iter()
+                .map(|(block, index, _)| format!("{block}.{index}"))
+                .collect::<Vec<_>>()
+                .join("."),
         };
         let stmt = self.steps.last().map(|(_, _, stmt)| *stmt);
         Place {

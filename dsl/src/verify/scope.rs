@@ -10,7 +10,20 @@ impl Verifier<'_> {
         let known = self.known(value);
         let expected = self.defined;
         self.defined += 1;
-        self.demand(value.0 as usize == expected, Rule::Definition, format_args!("a definition of %{}", value.0), format_args!("%{expected}, the next number in order of definition"));
+        self.demand(
+            value.0 as usize == expected,
+            Rule::Definition,
+            format_args!("a definition of %{}", value.0),
+            format_args!("%{expected}, the next number in order of definition"),
+        );
+        known
+    }
+
+    pub(super) fn announce_all(&mut self, values: &[Value]) -> bool {
+        let mut known = true;
+        for value in values {
+            known &= self.announce(*value);
+        }
         known
     }
 
@@ -54,12 +67,22 @@ impl Verifier<'_> {
 
     pub(super) fn check_no_yields(&mut self, body: &Block) {
         let count = body.yields.len();
-        self.demand(count == 0, Rule::Arity, format_args!("{count} values yielded by the body"), "none");
+        self.demand(
+            count == 0,
+            Rule::Arity,
+            format_args!("{count} values yielded by the body"),
+            "none",
+        );
     }
 
     pub(super) fn check_all_defined(&mut self) {
         let (defined, facts) = (self.defined, self.kernel.values.len());
-        self.demand(defined == facts, Rule::Definition, format_args!("facts of {facts} values"), format_args!("{defined}, as many as are defined"));
+        self.demand(
+            defined == facts,
+            Rule::Definition,
+            format_args!("facts of {facts} values"),
+            format_args!("{defined}, as many as are defined"),
+        );
     }
 
     fn known(&self, value: Value) -> bool {

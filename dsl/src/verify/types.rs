@@ -19,8 +19,12 @@ impl Verifier<'_> {
         }
         let results: Vec<Type> = stmt.results.iter().map(|result| self.ty(*result)).collect();
         match (&stmt.op, results.as_slice()) {
-            (Op::Const { ty, bits }, [result]) => self.constant(stmt.results[0], *ty, *bits, *result),
-            (Op::Special(special), [result]) => self.check_type(special.spelling(), *result, Type::I32),
+            (Op::Const { ty, bits }, [result]) => {
+                self.constant(stmt.results[0], *ty, *bits, *result)
+            }
+            (Op::Special(special), [result]) => {
+                self.check_type(special.spelling(), *result, Type::I32)
+            }
             (Op::Unary(op, a), [result]) => self.unary(*op, *a, *result),
             (Op::Binary(op, a, b), [result]) => self.binary(*op, *a, *b, *result),
             (Op::Fma(a, b, c), [result]) => self.elementwise(&[*a, *b, *c], *result, FLOATS),
@@ -30,13 +34,22 @@ impl Verifier<'_> {
                 self.check_type("first choice", self.ty(*a), *result);
                 self.check_type("second choice", self.ty(*b), *result);
             }
-            (Op::Convert(conversion, a), [result]) => self.conversion(*conversion, self.ty(*a), *result),
+            (Op::Convert(conversion, a), [result]) => {
+                self.conversion(*conversion, self.ty(*a), *result)
+            }
             (Op::Bitcast(a), [result]) => self.bitcast(self.ty(*a), *result),
             (Op::Pack(elements), [result]) => self.pack(elements, *result),
-            (Op::Extract(vector, element), [result]) => self.extract(self.ty(*vector), *element, *result),
+            (Op::Extract(vector, element), [result]) => {
+                self.extract(self.ty(*vector), *element, *result)
+            }
             (Op::LaneXor { value, mask }, [result]) => {
                 let wave = self.kernel.target.wave_width();
-                self.demand((1..wave).contains(mask), Rule::Constant, format_args!("mask {mask}"), format_args!("1 to {}", wave - 1));
+                self.demand(
+                    (1..wave).contains(mask),
+                    Rule::Constant,
+                    format_args!("mask {mask}"),
+                    format_args!("1 to {}", wave - 1),
+                );
                 self.word(*value, *result);
             }
             (Op::ReadFirstLane(value), [result]) => self.word(*value, *result),
@@ -71,14 +84,29 @@ impl Verifier<'_> {
 
     fn check_vector(&mut self, ty: Type) {
         if let Type::Vector(scalar, lanes) = ty {
-            self.demand(matches!(lanes, 2 | 3 | 4 | 8 | 16), Rule::Type, ty, "a vector of 2, 3, 4, 8 or 16 elements");
-            self.demand(scalar != Scalar::I1, Rule::Type, ty, "a vector of elements that memory can hold");
+            self.demand(
+                matches!(lanes, 2 | 3 | 4 | 8 | 16),
+                Rule::Type,
+                ty,
+                "a vector of 2, 3, 4, 8 or 16 elements",
+            );
+            self.demand(
+                scalar != Scalar::I1,
+                Rule::Type,
+                ty,
+                "a vector of elements that memory can hold",
+            );
         }
     }
 
     fn check_memory_type(&mut self, ty: Type) {
         let holds = !matches!(ty.scalar(), None | Some(Scalar::I1));
-        self.demand(holds, Rule::Type, format_args!("{ty} in memory"), "integers of 16 bits or more, or floats");
+        self.demand(
+            holds,
+            Rule::Type,
+            format_args!("{ty} in memory"),
+            "integers of 16 bits or more, or floats",
+        );
     }
 
     /// All operands of the result's type, whose element is one of `allowed`.
@@ -96,10 +124,17 @@ impl Verifier<'_> {
 
     fn constant(&mut self, result: Value, ty: Type, bits: u64, result_ty: Type) {
         self.check_type("result", result_ty, ty);
-        let Some(scalar) = ty.scalar() else { return self.refuse(Rule::Type, "a constant ptr", "a number") };
+        let Some(scalar) = ty.scalar() else {
+            return self.refuse(Rule::Type, "a constant ptr", "a number");
+        };
         let width = bit_width(scalar);
         let fits = width == 64 || bits >> width == 0;
-        self.demand(fits, Rule::Constant, format_args!("{bits:#x}"), format_args!("bits of {}", scalar.name()));
+        self.demand(
+            fits,
+            Rule::Constant,
+            format_args!("{bits:#x}"),
+            format_args!("bits of {}", scalar.name()),
+        );
         self.constants.insert(result, bits);
     }
 
@@ -112,7 +147,12 @@ impl Verifier<'_> {
         };
         self.elementwise(&[a], result, allowed);
         let of_constant = transcendental && self.constants.contains_key(&a);
-        self.demand(!of_constant, Rule::Constant, format_args!("{} of a constant", op.spelling()), "a value of the launch; compute constants in the builder");
+        self.demand(
+            !of_constant,
+            Rule::Constant,
+            format_args!("{} of a constant", op.spelling()),
+            "a value of the launch; compute constants in the builder",
+        );
     }
 
     fn binary(&mut self, op: BinOp, a: Value, b: Value, result: Type) {
@@ -127,8 +167,15 @@ impl Verifier<'_> {
         self.elementwise(&[a, b], result, allowed);
         if matches!(op, DivU | RemU) {
             let divisor = self.constants.get(&b).copied();
-            let got = divisor.map_or("a divisor that is no constant".to_owned(), |divisor| format!("divisor {divisor}"));
-            self.demand(divisor.unwrap_or(0) != 0, Rule::Constant, got, "a constant other than zero");
+            let got = divisor.map_or("a divisor that is no constant".to_owned(), |divisor| {
+                format!("divisor {divisor}")
+            });
+            self.demand(
+                divisor.unwrap_or(0) != 0,
+                Rule::Constant,
+                got,
+                "a constant other than zero",
+            );
         }
     }
 
@@ -169,27 +216,50 @@ impl Verifier<'_> {
             (Some(a), Some(b)) => from.lanes() == to.lanes() && pairs.contains(&(a, b)),
             _ => false,
         };
-        let expected = pairs.iter().map(|(a, b)| format!("{} to {}", a.name(), b.name())).collect::<Vec<_>>().join(" or ");
+        let expected = pairs
+            .iter()
+            .map(|(a, b)| format!("{} to {}", a.name(), b.name()))
+            .collect::<Vec<_>>()
+            .join(" or ");
         self.demand(holds, Rule::Type, format_args!("{from} to {to}"), expected);
     }
 
     fn bitcast(&mut self, from: Type, to: Type) {
         let castable = |ty: Type| !matches!(ty.scalar(), None | Some(Scalar::I1));
         let holds = castable(from) && castable(to) && from.size_bytes() == to.size_bytes();
-        self.demand(holds, Rule::Type, format_args!("{from} as {to}"), "two types of one size, neither ptr nor i1");
+        self.demand(
+            holds,
+            Rule::Type,
+            format_args!("{from} as {to}"),
+            "two types of one size, neither ptr nor i1",
+        );
     }
 
     fn pack(&mut self, elements: &[Value], result: Type) {
-        let Type::Vector(scalar, lanes) = result else { return self.refuse(Rule::Type, format!("result {result}"), "a vector") };
-        self.demand(elements.len() == usize::from(lanes), Rule::Arity, format_args!("{} elements", elements.len()), lanes);
+        let Type::Vector(scalar, lanes) = result else {
+            return self.refuse(Rule::Type, format!("result {result}"), "a vector");
+        };
+        self.demand(
+            elements.len() == usize::from(lanes),
+            Rule::Arity,
+            format_args!("{} elements", elements.len()),
+            lanes,
+        );
         for element in elements {
             self.check_type("element", self.ty(*element), Type::Scalar(scalar));
         }
     }
 
     fn extract(&mut self, vector: Type, element: u8, result: Type) {
-        let Type::Vector(scalar, lanes) = vector else { return self.refuse(Rule::Type, format!("operand {vector}"), "a vector") };
-        self.demand(element < lanes, Rule::Constant, format_args!("element {element}"), format_args!("0 to {}", lanes.saturating_sub(1)));
+        let Type::Vector(scalar, lanes) = vector else {
+            return self.refuse(Rule::Type, format!("operand {vector}"), "a vector");
+        };
+        self.demand(
+            element < lanes,
+            Rule::Constant,
+            format_args!("element {element}"),
+            format_args!("0 to {}", lanes.saturating_sub(1)),
+        );
         self.check_type("result", result, Type::Scalar(scalar));
     }
 }

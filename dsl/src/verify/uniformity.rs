@@ -12,13 +12,19 @@ impl Verifier<'_> {
             Op::Special(Special::ThreadId | Special::LaneId) => self.check_varying(stmt.results[0]),
             Op::For { carried, inits, body, .. } => {
                 for position in 0..carried.len() {
-                    self.check_sources(carried[position], &[inits[position], body.yields[position]]);
+                    self.check_sources(
+                        carried[position],
+                        &[inits[position], body.yields[position]],
+                    );
                     self.check_sources(stmt.results[position], &[carried[position]]);
                 }
             }
             Op::If { cond, then, otherwise } => {
                 for (position, result) in stmt.results.iter().enumerate() {
-                    self.check_sources(*result, &[*cond, then.yields[position], otherwise.yields[position]]);
+                    self.check_sources(
+                        *result,
+                        &[*cond, then.yields[position], otherwise.yields[position]],
+                    );
                 }
             }
             op => {
@@ -30,12 +36,22 @@ impl Verifier<'_> {
 
     fn check_uniform(&mut self, value: Value) {
         let got = self.info(value).uniformity;
-        self.demand(got == Uniformity::Uniform, Rule::Uniformity, format_args!("%{} {got:?}", value.0), "Uniform");
+        self.demand(
+            got == Uniformity::Uniform,
+            Rule::Uniformity,
+            format_args!("%{} {got:?}", value.0),
+            "Uniform",
+        );
     }
 
     fn check_varying(&mut self, value: Value) {
         let got = self.info(value).uniformity;
-        self.demand(got == Uniformity::Varying, Rule::Uniformity, format_args!("%{} {got:?}", value.0), "Varying");
+        self.demand(
+            got == Uniformity::Varying,
+            Rule::Uniformity,
+            format_args!("%{} {got:?}", value.0),
+            "Varying",
+        );
     }
 
     /// A uniform value comes only from uniform ones.
@@ -43,8 +59,14 @@ impl Verifier<'_> {
         if self.info(value).uniformity == Uniformity::Varying {
             return;
         }
-        if let Some(source) = sources.iter().find(|source| self.info(**source).uniformity == Uniformity::Varying) {
-            self.refuse(Rule::Uniformity, format!("%{} Uniform, which depends on %{}", value.0, source.0), "Varying");
+        if let Some(source) =
+            sources.iter().find(|source| self.info(**source).uniformity == Uniformity::Varying)
+        {
+            self.refuse(
+                Rule::Uniformity,
+                format!("%{} Uniform, which depends on %{}", value.0, source.0),
+                "Varying",
+            );
         }
     }
 }

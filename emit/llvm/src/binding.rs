@@ -1,5 +1,8 @@
 //! The few calls into LLVM's C interface that inkwell does not offer: the only unsafe code of the project.
-#![expect(unsafe_code, reason = "LLVM's C interface is unsafe; inkwell has no safe form of these calls")]
+#![expect(
+    unsafe_code,
+    reason = "LLVM's C interface is unsafe; inkwell has no safe form of these calls"
+)]
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
@@ -8,10 +11,11 @@ use std::sync::OnceLock;
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
 use inkwell::types::{AsTypeRef, IntType};
-use inkwell::values::{AsValueRef, IntValue, InstructionValue, PointerValue};
+use inkwell::values::{AsValueRef, InstructionValue, IntValue, PointerValue};
 use llvm_sys::core::{
-    LLVMBuildFenceSyncScope, LLVMBuildGEPWithNoWrapFlags, LLVMContextSetDiagnosticHandler, LLVMDisposeMessage,
-    LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity, LLVMGetSyncScopeID, LLVMGetVersion,
+    LLVMBuildFenceSyncScope, LLVMBuildGEPWithNoWrapFlags, LLVMContextSetDiagnosticHandler,
+    LLVMDisposeMessage, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity, LLVMGetSyncScopeID,
+    LLVMGetVersion,
 };
 use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
 use llvm_sys::prelude::LLVMDiagnosticInfoRef;

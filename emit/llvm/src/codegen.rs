@@ -5,7 +5,8 @@ use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::support::LLVMString;
 use inkwell::targets::{
-    CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine, TargetTriple,
+    CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine,
+    TargetTriple,
 };
 use isa::Target;
 
@@ -19,15 +20,17 @@ const TRIPLE: &str = "amdgcn-amd-amdhsa";
 pub fn target_machine(target: Target) -> Result<TargetMachine, CompileError> {
     LlvmTarget::initialize_amd_gpu(&InitializationConfig::default());
     let triple = TargetTriple::create(TRIPLE);
-    let machine = LlvmTarget::from_triple(&triple).map_err(|error| words(&error))?.create_target_machine(
-        &triple,
-        target.name(),
-        "",
-        OptimizationLevel::Aggressive,
-        RelocMode::PIC,
-        CodeModel::Default,
-    );
-    let machine = machine.ok_or_else(|| CompileError::Llvm(format!("no target machine for {target}")))?;
+    let machine =
+        LlvmTarget::from_triple(&triple).map_err(|error| words(&error))?.create_target_machine(
+            &triple,
+            target.name(),
+            "",
+            OptimizationLevel::Aggressive,
+            RelocMode::PIC,
+            CodeModel::Default,
+        );
+    let machine =
+        machine.ok_or_else(|| CompileError::Llvm(format!("no target machine for {target}")))?;
     machine.set_asm_verbosity(true);
     Ok(machine)
 }
@@ -35,7 +38,10 @@ pub fn target_machine(target: Target) -> Result<TargetMachine, CompileError> {
 /// The version and data layout that identify this LLVM.
 pub fn identity(machine: &TargetMachine) -> LlvmIdentity {
     let layout = machine.get_target_data().get_data_layout();
-    LlvmIdentity { version: llvm_version(), data_layout: layout.as_str().to_string_lossy().into_owned() }
+    LlvmIdentity {
+        version: llvm_version(),
+        data_layout: layout.as_str().to_string_lossy().into_owned(),
+    }
 }
 
 /// Refuses a module that breaks LLVM's own rules.
@@ -62,18 +68,8 @@ pub fn emit(
     let copy = module.clone();
     let buffer = machine.write_to_memory_buffer(&copy, file_type).map_err(|error| words(&error))?;
     match diagnostics.errors() {
-        errors if errors.is_empty() => Ok(bytes(&buffer, file_type)),
+        errors if errors.is_empty() => Ok(buffer.as_slice().to_vec()),
         errors => Err(CompileError::Llvm(errors.join("; "))),
-    }
-}
-
-/// LLVM ends a buffer of text with a NUL that is not part of it.
-fn bytes(buffer: &inkwell::memory_buffer::MemoryBuffer<'_>, file_type: FileType) -> Vec<u8> {
-    let all = buffer.as_slice();
-    let text = all.strip_suffix(b"\0").unwrap_or(all);
-    match file_type {
-        FileType::Assembly => text.to_vec(),
-        FileType::Object => all.to_vec(),
     }
 }
 

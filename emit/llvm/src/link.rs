@@ -44,7 +44,8 @@ pub fn link(object: &[u8]) -> Result<Vec<u8>, CompileError> {
     if !output.status.success() {
         return Err(CompileError::LinkFailed(complaint(&output)));
     }
-    let linked = std::fs::read(folder.path().join(CODE_OBJECT)).map_err(|error| failed(CODE_OBJECT, &error))?;
+    let linked = std::fs::read(folder.path().join(CODE_OBJECT))
+        .map_err(|error| failed(CODE_OBJECT, &error))?;
     check_comment(&linked)?;
     Ok(linked)
 }
@@ -68,12 +69,16 @@ fn lld_command() -> Command {
 
 fn run(command: &mut Command) -> Result<Output, CompileError> {
     let output = command.output();
-    output.map_err(|error| failed(&format!("{} (set {LLD_VARIABLE} to an lld)", lld().display()), &error))
+    output.map_err(|error| {
+        failed(&format!("{} (set {LLD_VARIABLE} to an lld)", lld().display()), &error)
+    })
 }
 
 /// lld's lines of the form `ld.lld: error: undefined symbol: NAME`.
 fn undefined_symbols(stderr: &str) -> Vec<String> {
-    let names = stderr.lines().filter_map(|line| Some(line.split_once("error: undefined symbol: ")?.1.to_owned()));
+    let names = stderr
+        .lines()
+        .filter_map(|line| Some(line.split_once("error: undefined symbol: ")?.1.to_owned()));
     names.collect()
 }
 
@@ -84,7 +89,10 @@ fn check_comment(linked: &[u8]) -> Result<(), CompileError> {
     if linked.windows(expected.len()).any(|window| window == expected.as_bytes()) {
         return Ok(());
     }
-    Err(CompileError::LinkFailed(format!("{} ignores LLD_VERSION, so its output is not reproducible", lld().display())))
+    Err(CompileError::LinkFailed(format!(
+        "{} ignores LLD_VERSION, so its output is not reproducible",
+        lld().display()
+    )))
 }
 
 fn complaint(output: &Output) -> String {
@@ -97,7 +105,42 @@ fn failed(what: &str, error: &std::io::Error) -> CompileError {
 
 #[cfg(test)]
 mod tests {
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+    use inkwell::targets::FileType;
+    use isa::Target;
+
     use super::*;
+    use crate::binding::Diagnostics;
+    use crate::codegen;
+
+    #[test]
+    fn an_intrinsic_that_llvm_does_not_know_is_undefined_at_the_link() {
+        // Everything before the link takes it for a function: this is the second line of defence.
+        let ir = "declare float @llvm.amdgcn.made.up(float)
+            define amdgpu_kernel void @k(ptr addrspace(1) %p) {
+              %x = call float @llvm.amdgcn.made.up(float 1.0)
+              store float %x, ptr addrspace(1) %p
+              ret void
+            }";
+        for target in Target::ALL {
+            let context = Context::create();
+            let diagnostics = Diagnostics::attach(&context);
+            let machine = codegen::target_machine(target).expect("LLVM has the target");
+            let buffer = MemoryBuffer::create_from_memory_range_copy(ir.as_bytes(), "made_up");
+            let module = context.create_module_from_ir(buffer).expect("LLVM parses it");
+            module.set_triple(&machine.get_triple());
+            module.set_data_layout(&machine.get_target_data().get_data_layout());
+            codegen::verify(&module).expect("LLVM's verifier takes it");
+            let object = codegen::emit(&module, &machine, &diagnostics, FileType::Object)
+                .expect("LLVM generates code for it");
+            let error = link(&object).expect_err("nothing defines it");
+            assert!(
+                matches!(&error, CompileError::LinkUndefined(names) if *names == ["llvm.amdgcn.made.up"]),
+                "{error}"
+            );
+        }
+    }
 
     #[test]
     fn undefined_symbols_are_read_from_llds_report() {
@@ -110,7 +153,10 @@ mod tests {
     #[test]
     fn garbage_is_refused_with_the_linkers_words() {
         let error = link(b"not an object").expect_err("lld refuses garbage");
-        assert!(matches!(&error, CompileError::LinkFailed(words) if words.contains("kernel.o")), "{error}");
+        assert!(
+            matches!(&error, CompileError::LinkFailed(words) if words.contains("kernel.o")),
+            "{error}"
+        );
     }
 
     #[test]

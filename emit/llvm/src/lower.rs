@@ -1,7 +1,7 @@
 //! Kernel IR to LLVM IR: one file a concern, one meaning an operation.
 //!
 //! Nothing carries fast-math flags, so LLVM may neither contract nor reassociate. Where it would still
-//! change a result without them, the lowering fences the value and says why.
+//! change a result without them, the lowering hides the value from it and says why.
 
 mod arithmetic;
 mod control;
@@ -9,14 +9,20 @@ mod convert;
 mod intrinsic;
 mod lanes;
 mod memory;
+mod opaque;
 pub mod types;
+
+use std::collections::BTreeMap;
 
 use dsl::ir::{Block, Kernel, Op, Stmt, Type, Value};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::module::Module;
-use inkwell::values::{BasicValue, BasicValueEnum, FloatValue, FunctionValue, IntValue, PointerValue, VectorValue};
+use inkwell::values::{
+    BasicValue, BasicValueEnum, FloatValue, FunctionValue, IntValue, PointerValue, VectorValue,
+};
 
+use crate::codegen;
 use crate::error::CompileError;
 use crate::module::declare_kernel;
 use memory::LdsSegment;
@@ -31,9 +37,12 @@ pub struct Lowering<'ctx, 'k> {
     lds: Option<LdsSegment<'ctx>>,
     /// What each value of the kernel has become, indexed by its number.
     values: Vec<Option<BasicValueEnum<'ctx>>>,
+    /// The intrinsics that the kernel names.
+    named_intrinsics: BTreeMap<String, FunctionValue<'ctx>>,
 }
 
-/// Adds the kernel's function, with its body, to a module made for its target.
+/// Adds the kernel's function, with its body, to a module made for its target. The module then satisfies
+/// LLVM's verifier.
 pub fn lower_kernel<'ctx>(
     context: &'ctx Context,
     module: &Module<'ctx>,
@@ -48,6 +57,7 @@ pub fn lower_kernel<'ctx>(
         kernel,
         lds: LdsSegment::declare(context, module, kernel)?,
         values: vec![None; kernel.values.len()],
+        named_intrinsics: BTreeMap::new(),
     };
     let entry = context.append_basic_block(function, "entry");
     lowering.builder.position_at_end(entry);
@@ -56,7 +66,8 @@ pub fn lower_kernel<'ctx>(
     }
     lowering.block(&kernel.body)?;
     lowering.builder.build_return(None)?;
-    Ok(())
+    codegen::verify(module)?;
+    lowering.refuse_side_effects()
 }
 
 impl<'ctx> Lowering<'ctx, '_> {
@@ -69,10 +80,15 @@ impl<'ctx> Lowering<'ctx, '_> {
             Op::Store(address, value) => self.store(address, *value),
             Op::Barrier => self.barrier(),
             Op::For { .. } => self.counted_loop(stmt),
-            Op::If { cond, then, otherwise } => self.conditional(&stmt.results, *cond, then, otherwise),
+            Op::If { cond, then, otherwise } => {
+                self.conditional(&stmt.results, *cond, then, otherwise)
+            }
             op => {
                 let [result] = stmt.results[..] else {
-                    return Err(malformed(format!("{} results for an operation of one", stmt.results.len())));
+                    return Err(malformed(format!(
+                        "{} results for an operation of one",
+                        stmt.results.len()
+                    )));
                 };
                 let value = self.expression(op, self.type_of(result)?)?;
                 self.define(result, value)

@@ -48,7 +48,11 @@ const UNUSED_INPUTS: &[&str] = &[
 ];
 
 /// An empty module for the kernel's target. Its name is the kernel's, so that it holds no path.
-pub fn new_module<'ctx>(context: &'ctx Context, kernel: &Kernel, machine: &TargetMachine) -> Module<'ctx> {
+pub fn new_module<'ctx>(
+    context: &'ctx Context,
+    kernel: &Kernel,
+    machine: &TargetMachine,
+) -> Module<'ctx> {
     let module = context.create_module(&kernel.name);
     module.set_source_file_name(&kernel.name);
     module.set_triple(&machine.get_triple());
@@ -59,7 +63,11 @@ pub fn new_module<'ctx>(context: &'ctx Context, kernel: &Kernel, machine: &Targe
 }
 
 /// Declares the kernel's function with all that the ABI and the metadata note need.
-pub fn declare_kernel<'ctx>(context: &'ctx Context, module: &Module<'ctx>, kernel: &Kernel) -> FunctionValue<'ctx> {
+pub fn declare_kernel<'ctx>(
+    context: &'ctx Context,
+    module: &Module<'ctx>,
+    kernel: &Kernel,
+) -> FunctionValue<'ctx> {
     let params: Vec<BasicMetadataTypeEnum> =
         kernel.params.iter().map(|param| param_type(context, param.kind).into()).collect();
     let signature = context.void_type().fn_type(&params, false);
@@ -106,7 +114,9 @@ fn add_function_attributes(context: &Context, function: FunctionValue<'_>, kerne
 fn unused_workgroup_ids(kernel: &Kernel) -> impl Iterator<Item = &'static str> {
     let mut used = BTreeSet::new();
     collect_workgroup_ids(&kernel.body, &mut used);
-    ["amdgpu-no-workgroup-id-y", "amdgpu-no-workgroup-id-z"].into_iter().filter(move |key| !used.contains(key))
+    ["amdgpu-no-workgroup-id-y", "amdgpu-no-workgroup-id-z"]
+        .into_iter()
+        .filter(move |key| !used.contains(key))
 }
 
 fn collect_workgroup_ids(block: &Block, used: &mut BTreeSet<&'static str>) {
@@ -128,9 +138,16 @@ fn collect_workgroup_ids(block: &Block, used: &mut BTreeSet<&'static str>) {
     }
 }
 
-fn add_param_attributes(context: &Context, function: FunctionValue<'_>, index: u32, kind: ParamKind) {
+fn add_param_attributes(
+    context: &Context,
+    function: FunctionValue<'_>,
+    index: u32,
+    kind: ParamKind,
+) {
     let ParamKind::Buffer { access, align_bytes, .. } = kind else { return };
-    let set = |name, value| function.add_attribute(AttributeLoc::Param(index), flag(context, name, value));
+    let set = |name, value| {
+        function.add_attribute(AttributeLoc::Param(index), flag(context, name, value))
+    };
     set("noalias", 0);
     // `captures(none)`: the pointer does not outlive the kernel.
     set("captures", 0);
@@ -160,7 +177,9 @@ fn add_metadata<'ctx>(context: &'ctx Context, function: FunctionValue<'ctx>, ker
         let entries: Vec<_> = kernel.params.iter().map(entry).collect();
         attach(name, context.metadata_node(&entries));
     };
-    list("kernel_arg_addr_space", &|param| number(if is_buffer(param) { u32::from(GLOBAL) } else { 0 }));
+    list("kernel_arg_addr_space", &|param| {
+        number(if is_buffer(param) { u32::from(GLOBAL) } else { 0 })
+    });
     list("kernel_arg_access_qual", &|_| text("none"));
     list("kernel_arg_type", &|param| text(&source_type(param.kind)));
     list("kernel_arg_base_type", &|param| text(&source_type(param.kind)));

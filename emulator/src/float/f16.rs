@@ -87,3 +87,62 @@ pub(crate) fn class16(a: u32) -> u32 {
     let exponent = a >> 10 & 0x1f;
     class(a >> 15 & 1 == 1, exponent == 0x1f, exponent == 0, a & 0x3ff != 0, a & QUIET16 != 0)
 }
+
+/// The middle of three; a NaN operand gives the minimum of the three.
+pub(crate) fn med3_16(mode: FloatMode, a: u32, b: u32, c: u32) -> u32 {
+    let least = min16(mode, min16(mode, a, b), c);
+    if is_nan16(a) || is_nan16(b) || is_nan16(c) {
+        return least;
+    }
+    let most = max16(mode, max16(mode, a, b), c);
+    if most == a {
+        max16(mode, b, c)
+    } else if most == b {
+        max16(mode, a, c)
+    } else {
+        max16(mode, a, b)
+    }
+}
+
+/// As [`minimum32`](super::minimum32).
+pub(crate) fn minimum16(a: u32, b: u32) -> u32 {
+    if is_nan16(a) || is_nan16(b) { finish(f64::NAN, [a, b]) } else if ordered(a) < ordered(b) { a } else { b }
+}
+
+/// As [`maximum32`](super::maximum32).
+pub(crate) fn maximum16(a: u32, b: u32) -> u32 {
+    if is_nan16(a) || is_nan16(b) { finish(f64::NAN, [a, b]) } else if ordered(a) > ordered(b) { a } else { b }
+}
+
+/// `a − ⌊a⌋`, at most the largest number below one.
+pub(crate) fn fract16(a: u32) -> u32 {
+    unary16(a, |value| value - libm::floor(value)).min(0x3bff)
+}
+
+/// As [`frexp_exponent32`](super::frexp_exponent32).
+pub(crate) fn frexp_exponent16(a: u32) -> u32 {
+    let value = f16_to_f64(a);
+    if value.is_finite() { libm::frexp(value).1.cast_unsigned() } else { 0 }
+}
+
+/// The quotient with the special cases of IEEE division put in (`v_div_fixup_f16`).
+pub(crate) fn div_fixup16(quotient: u32, denominator: u32, numerator: u32) -> u32 {
+    let sign = (denominator ^ numerator) & 0x8000;
+    let (d, n) = (f16_to_f64(denominator), f16_to_f64(numerator));
+    if n.is_nan() {
+        return numerator | QUIET16;
+    }
+    if d.is_nan() {
+        return denominator | QUIET16;
+    }
+    if n == 0.0 && d == 0.0 || n.is_infinite() && d.is_infinite() {
+        return 0x8000 | CANONICAL_NAN16;
+    }
+    if d == 0.0 || n.is_infinite() {
+        return sign | 0x7c00;
+    }
+    if d.is_infinite() || n == 0.0 {
+        return sign;
+    }
+    sign | quotient & 0x7fff
+}

@@ -209,3 +209,18 @@ pub(crate) fn class(
     };
     1 << bit
 }
+
+/// IEEE 754-2019 minimum: NaN wins, −0 below +0.
+pub(crate) fn minimum32(a: u32, b: u32) -> u32 {
+    if is_nan32(a) || is_nan32(b) { canonical(f32::NAN, [a, b]) } else if ordered(a) < ordered(b) { a } else { b }
+}
+
+/// IEEE 754-2019 maximum: NaN wins, +0 above −0.
+pub(crate) fn maximum32(a: u32, b: u32) -> u32 {
+    if is_nan32(a) || is_nan32(b) { canonical(f32::NAN, [a, b]) } else if ordered(a) > ordered(b) { a } else { b }
+}
+
+/// A binary32 sum with an exact binary64 addend, rounded once.
+pub(crate) fn sum32(exact: f64, addend: u32) -> u32 {
+    canonical((exact + f64::from(float(addend))) as f32, [addend])
+}

@@ -86,3 +86,37 @@ pub(crate) fn class64(a: u64) -> u32 {
     let exponent = a >> 52 & 0x7ff;
     class(a >> 63 == 1, exponent == 0x7ff, exponent == 0, a & ((1 << 52) - 1) != 0, a & QUIET64 != 0)
 }
+
+/// `a − ⌊a⌋`, at most the largest number below one.
+pub(crate) fn fract64(a: u64) -> u64 {
+    let value = float(a);
+    let result = value - libm::floor(value);
+    canonical64(if result >= 1.0 { 1.0 - f64::EPSILON / 2.0 } else { result }, [a])
+}
+
+/// 1/a, correctly rounded.
+pub(crate) fn rcp64(a: u64) -> u64 {
+    canonical64(1.0 / float(a), [a])
+}
+
+/// 1/√a.
+pub(crate) fn rsq64(a: u64) -> u64 {
+    canonical64(1.0 / libm::sqrt(float(a)), [a])
+}
+
+/// √a, correctly rounded.
+pub(crate) fn sqrt64(a: u64) -> u64 {
+    canonical64(libm::sqrt(float(a)), [a])
+}
+
+/// As [`frexp_exponent32`](super::frexp_exponent32).
+pub(crate) fn frexp_exponent64(a: u64) -> u32 {
+    let value = float(a);
+    if value.is_finite() { libm::frexp(value).1.cast_unsigned() } else { 0 }
+}
+
+/// As [`frexp_significand32`](super::frexp_significand32).
+pub(crate) fn frexp_significand64(a: u64) -> u64 {
+    let value = float(a);
+    canonical64(if value.is_finite() { libm::frexp(value).0 } else { value }, [a])
+}

@@ -18,7 +18,7 @@ pub(crate) fn exp2_32(a: u32) -> u32 {
 
 /// log₂ a.
 pub(crate) fn log2_32(a: u32) -> u32 {
-    through_f64(a, |value| if value == 0.0 { f64::NEG_INFINITY } else { libm::log2(value) })
+    through_f64(a, log2_wide)
 }
 
 /// 1/a.
@@ -57,4 +57,19 @@ fn turn(a: u32, function: impl Fn(f64) -> f64) -> u32 {
     let fraction = if value.abs() <= 256.0 { value - libm::trunc(value) } else { 0.0 };
     let result = function(fraction * core::f64::consts::TAU) as f32;
     flush32(if value == 0.0 && result == 0.0 { a & SIGN32 } else { canonical(result, [a]) })
+}
+
+/// log₂ in binary64, −∞ for either zero.
+pub(crate) fn log2_wide(value: f64) -> f64 {
+    if value == 0.0 { f64::NEG_INFINITY } else { libm::log2(value) }
+}
+
+/// sin 2πx in binary64.
+pub(crate) fn sin_turns(value: f64) -> f64 {
+    libm::sin((value - libm::trunc(value)) * core::f64::consts::TAU)
+}
+
+/// cos 2πx in binary64.
+pub(crate) fn cos_turns(value: f64) -> f64 {
+    libm::cos((value - libm::trunc(value)) * core::f64::consts::TAU)
 }

@@ -4,7 +4,7 @@ use crate::format::Layout;
 
 /// Most specific identifying bits first.
 #[rustfmt::skip]
-pub(super) const LAYOUTS: [Layout; 19] = layouts! {
+pub(super) const LAYOUTS: [Layout; 18] = layouts! {
     Sop1     4 {[31:23] = 0x17d} op[15:8]  Sdst[22:16] Ssrc0[7:0];
     Sopc     4 {[31:23] = 0x17e} op[22:16] Ssrc1[15:8] Ssrc0[7:0];
     Sopp     4 {[31:23] = 0x17f} op[22:16] Simm16[15:0];

@@ -1,6 +1,7 @@
 //! Vector compares: every test on every type, writing a lane mask or EXEC.
 //!
 //! The rows are systematic: the opcode of a compare is the base of its type plus the number of its test.
+//! Only the class test has opcodes of its own.
 
 use crate::format::Encoding;
 use crate::table::{Effect, Field, Form, Op, OperandSpec, Row, Ty};
@@ -87,7 +88,6 @@ struct Bases {
     gfx1100: (u16, u16),
 }
 
-/// The opcode of [`Test::Class`] is not part of the sequence.
 const TESTS: usize = Test::Class as usize + 1;
 const TYPES: usize = CompareType::U64 as usize + 1;
 
@@ -156,10 +156,16 @@ const fn mnemonics(float: [[[&'static str; TESTS]; 2]; 3]) -> Mnemonics {
     ]
 }
 
-const NAMES_GFX950: Mnemonics =
-    mnemonics([mnemonics!(float "f16" "_tru_"), mnemonics!(float "f32" "_tru_"), mnemonics!(float "f64" "_tru_")]);
-const NAMES_GFX1100: Mnemonics =
-    mnemonics([mnemonics!(float "f16" "_t_"), mnemonics!(float "f32" "_t_"), mnemonics!(float "f64" "_t_")]);
+const NAMES_GFX950: Mnemonics = mnemonics([
+    mnemonics!(float "f16" "_tru_"),
+    mnemonics!(float "f32" "_tru_"),
+    mnemonics!(float "f64" "_tru_"),
+]);
+const NAMES_GFX1100: Mnemonics = mnemonics([
+    mnemonics!(float "f16" "_t_"),
+    mnemonics!(float "f32" "_t_"),
+    mnemonics!(float "f64" "_t_"),
+]);
 
 const fn sources(src0: Ty, src1: Ty) -> [OperandSpec; 3] {
     [
@@ -243,8 +249,10 @@ const fn build() -> [[[Row; TESTS]; 2]; TYPES] {
     while ty < TYPES {
         let mut test = 0;
         while test < TESTS {
-            rows[ty][0][test] = row(Compare { test: Test::ALL[test], ty: BASES[ty].ty, writes_exec: false });
-            rows[ty][1][test] = row(Compare { test: Test::ALL[test], ty: BASES[ty].ty, writes_exec: true });
+            rows[ty][0][test] =
+                row(Compare { test: Test::ALL[test], ty: BASES[ty].ty, writes_exec: false });
+            rows[ty][1][test] =
+                row(Compare { test: Test::ALL[test], ty: BASES[ty].ty, writes_exec: true });
             test += 1;
         }
         ty += 1;
@@ -263,7 +271,12 @@ const fn row(compare: Compare) -> Row {
         gfx950: form(compare.opcode_gfx950(), NAMES_GFX950[ty][exec][test]),
         gfx1100: form(compare.opcode_gfx1100(), NAMES_GFX1100[ty][exec][test]),
         operands,
-        effects: if compare.writes_exec { &[Effect::WritesExec] } else { &[] },
+        effects: match (compare.writes_exec, is_class) {
+            (true, true) => &[Effect::WritesExec, Effect::NoClamp],
+            (true, false) => &[Effect::WritesExec],
+            (false, true) => &[Effect::NoClamp],
+            (false, false) => &[],
+        },
     }
 }
 
@@ -295,7 +308,9 @@ impl Compare {
             Test::Class => None,
             _ if self.ty.is_float() => Some(self.test as u16),
             Test::True => Some(7),
-            Test::False | Test::Lt | Test::Eq | Test::Le | Test::Gt | Test::Lg | Test::Ge => Some(self.test as u16),
+            Test::False | Test::Lt | Test::Eq | Test::Le | Test::Gt | Test::Lg | Test::Ge => {
+                Some(self.test as u16)
+            }
             _ => None,
         }
     }

@@ -62,10 +62,10 @@ rows! {
     VMaximum3F32    {Vop3 0x2a9 v_maximum3_f32}     {}                              [vdst:f32 <- src0:f32, src1:f32, src2:f32];
     VMaxminF32      {}                              {Vop3 0x25e v_maxmin_f32}       [vdst:f32 <- src0:f32, src1:f32, src2:f32];
     VMinmaxF32      {}                              {Vop3 0x25f v_minmax_f32}       [vdst:f32 <- src0:f32, src1:f32, src2:f32];
-    VDivScaleF32    {Vop3Sd 0x1e0 v_div_scale_f32}  {Vop3Sd 0x2fc v_div_scale_f32}  [vdst:f32, sdst:mask <- src0:f32, src1:f32, src2:f32];
-    VDivFmasF32     {Vop3 0x1e2 v_div_fmas_f32}     {Vop3 0x237 v_div_fmas_f32}     [vdst:f32 <- src0:f32, src1:f32, src2:f32]            reads_vcc;
-    VDivFixupF32    {Vop3 0x1de v_div_fixup_f32}    {Vop3 0x227 v_div_fixup_f32}    [vdst:f32 <- src0:f32, src1:f32, src2:f32];
-    VDivScaleF64    {Vop3Sd 0x1e1 v_div_scale_f64}  {Vop3Sd 0x2fd v_div_scale_f64}  [vdst:f64, sdst:mask <- src0:f64, src1:f64, src2:f64];
-    VDivFmasF64     {Vop3 0x1e3 v_div_fmas_f64}     {Vop3 0x238 v_div_fmas_f64}     [vdst:f64 <- src0:f64, src1:f64, src2:f64]            reads_vcc;
-    VDivFixupF64    {Vop3 0x1df v_div_fixup_f64}    {Vop3 0x228 v_div_fixup_f64}    [vdst:f64 <- src0:f64, src1:f64, src2:f64];
+    VDivScaleF32    {Vop3Sd 0x1e0 v_div_scale_f32}  {Vop3Sd 0x2fc v_div_scale_f32}  [vdst:f32, sdst:mask <- src0:f32, src1:f32, src2:f32] no_dpp;
+    VDivFmasF32     {Vop3 0x1e2 v_div_fmas_f32}     {Vop3 0x237 v_div_fmas_f32}     [vdst:f32 <- src0:f32, src1:f32, src2:f32]            reads_vcc no_dpp;
+    VDivFixupF32    {Vop3 0x1de v_div_fixup_f32}    {Vop3 0x227 v_div_fixup_f32}    [vdst:f32 <- src0:f32, src1:f32, src2:f32]            no_dpp;
+    VDivScaleF64    {Vop3Sd 0x1e1 v_div_scale_f64}  {Vop3Sd 0x2fd v_div_scale_f64}  [vdst:f64, sdst:mask <- src0:f64, src1:f64, src2:f64] no_dpp;
+    VDivFmasF64     {Vop3 0x1e3 v_div_fmas_f64}     {Vop3 0x238 v_div_fmas_f64}     [vdst:f64 <- src0:f64, src1:f64, src2:f64]            reads_vcc no_dpp;
+    VDivFixupF64    {Vop3 0x1df v_div_fixup_f64}    {Vop3 0x228 v_div_fixup_f64}    [vdst:f64 <- src0:f64, src1:f64, src2:f64]            no_dpp;
 }

@@ -1,7 +1,8 @@
 //! Vector arithmetic in 16 bits, one value a lane.
 //!
-//! gfx1100 addresses both halves of a register in every encoding and keeps the half it does not write;
-//! gfx950 reads low halves and zeroes the high half, unless VOP3 OP_SEL (or SDWA) says otherwise.
+//! gfx1100 addresses both halves of a register in every encoding and keeps the half it does not write.
+//! gfx950 has OP_SEL only in VOP3-only rows; what happens to the high half of its results is
+//! [`Row::zeroes_high_half`](crate::table::Row::zeroes_high_half).
 
 rows! {
     /// Vector arithmetic in 16 bits.
@@ -44,12 +45,12 @@ rows! {
     // Integers and bits.
     VMovB16         {}                              {Vop1 0x1c v_mov_b16}           [vdst:b16 <- src0:b16];
     VNotB16         {}                              {Vop1 0x69 v_not_b16}           [vdst:b16 <- src0:b16];
-    VSwapB16        {}                              {Vop1 0x66 v_swap_b16}          [vdst:b16, src0:b16 <- ]                    reads_dst short_only;
+    VSwapB16        {}                              {Vop1 0x66 v_swap_b16}          [vdst:b16, vsrc0:b16 <- ]                   reads_dst short_only;
     VCndmaskB16     {}                              {Vop3 0x25d v_cndmask_b16}      [vdst:b16 <- src0:f16, src1:f16, src2:mask] no_clamp;
     VAndB16         {}                              {Vop3 0x362 v_and_b16}          [vdst:b16 <- src0:b16, src1:b16];
     VOrB16          {}                              {Vop3 0x363 v_or_b16}           [vdst:b16 <- src0:b16, src1:b16];
     VXorB16         {}                              {Vop3 0x364 v_xor_b16}          [vdst:b16 <- src0:b16, src1:b16];
-    VBitop3B16      {Vop3 0x233 v_bitop3_b16}       {}                              [vdst:b16 <- src0:b16, src1:b16, src2:b16];
+    VBitop3B16      {Vop3 0x233 v_bitop3_b16}       {}                              [vdst:b16 <- src0:b16, src1:b16, src2:b16]  truth_table;
     VLshlrevB16     {Vop2 0x2a v_lshlrev_b16}       {Vop3 0x338 v_lshlrev_b16}      [vdst:b16 <- src0:u16, src1:b16];
     VLshrrevB16     {Vop2 0x2b v_lshrrev_b16}       {Vop3 0x339 v_lshrrev_b16}      [vdst:b16 <- src0:u16, src1:b16];
     VAshrrevI16     {Vop2 0x2c v_ashrrev_i16}       {Vop3 0x33a v_ashrrev_i16}      [vdst:i16 <- src0:u16, src1:i16];
@@ -61,6 +62,8 @@ rows! {
     VMulLoU16       {Vop2 0x29 v_mul_lo_u16}        {Vop3 0x305 v_mul_lo_u16}       [vdst:u16 <- src0:u16, src1:u16];
     VMadU16         {Vop3 0x204 v_mad_u16}          {Vop3 0x241 v_mad_u16}          [vdst:u16 <- src0:u16, src1:u16, src2:u16]  clamps;
     VMadI16         {Vop3 0x205 v_mad_i16}          {Vop3 0x253 v_mad_i16}          [vdst:i16 <- src0:i16, src1:i16, src2:i16]  clamps;
+    VMadLegacyU16   {Vop3 0x1eb v_mad_legacy_u16}   {}                              [vdst:u16 <- src0:u16, src1:u16, src2:u16]  clamps zeroes_high;
+    VMadLegacyI16   {Vop3 0x1ec v_mad_legacy_i16}   {}                              [vdst:i16 <- src0:i16, src1:i16, src2:i16]  clamps zeroes_high;
     VMinI16         {Vop2 0x32 v_min_i16}           {Vop3 0x30c v_min_i16}          [vdst:i16 <- src0:i16, src1:i16];
     VMinU16         {Vop2 0x31 v_min_u16}           {Vop3 0x30b v_min_u16}          [vdst:u16 <- src0:u16, src1:u16];
     VMaxI16         {Vop2 0x30 v_max_i16}           {Vop3 0x30a v_max_i16}          [vdst:i16 <- src0:i16, src1:i16];

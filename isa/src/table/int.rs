@@ -36,7 +36,7 @@ rows! {
     VAndOrB32      {Vop3 0x201 v_and_or_b32}    {Vop3 0x257 v_and_or_b32}      [vdst:b32 <- src0:b32, src1:b32, src2:b32];
     VOr3B32        {Vop3 0x202 v_or3_b32}       {Vop3 0x258 v_or3_b32}         [vdst:b32 <- src0:b32, src1:b32, src2:b32];
     VXor3B32       {}                           {Vop3 0x240 v_xor3_b32}        [vdst:b32 <- src0:b32, src1:b32, src2:b32];
-    VBitop3B32     {Vop3 0x234 v_bitop3_b32}    {}                             [vdst:b32 <- src0:b32, src1:b32, src2:b32];
+    VBitop3B32     {Vop3 0x234 v_bitop3_b32}    {}                             [vdst:b32 <- src0:b32, src1:b32, src2:b32]             truth_table;
 
     // Add, subtract.
     VAddNcU32      {Vop2 0x34 v_add_u32}        {Vop2 0x25 v_add_nc_u32}       [vdst:u32 <- src0:u32, src1:u32]                       clamps;
@@ -58,9 +58,9 @@ rows! {
     VLshlAddU64    {Vop3 0x208 v_lshl_add_u64}  {}                             [vdst:u64 <- src0:u64, src1:u32, src2:u64];
 
     // Multiply.
-    VMulLoU32      {Vop3 0x285 v_mul_lo_u32}    {Vop3 0x32c v_mul_lo_u32}      [vdst:u32 <- src0:u32, src1:u32];
-    VMulHiU32      {Vop3 0x286 v_mul_hi_u32}    {Vop3 0x32d v_mul_hi_u32}      [vdst:u32 <- src0:u32, src1:u32];
-    VMulHiI32      {Vop3 0x287 v_mul_hi_i32}    {Vop3 0x32e v_mul_hi_i32}      [vdst:i32 <- src0:i32, src1:i32];
+    VMulLoU32      {Vop3 0x285 v_mul_lo_u32}    {Vop3 0x32c v_mul_lo_u32}      [vdst:u32 <- src0:u32, src1:u32]                       no_dpp;
+    VMulHiU32      {Vop3 0x286 v_mul_hi_u32}    {Vop3 0x32d v_mul_hi_u32}      [vdst:u32 <- src0:u32, src1:u32]                       no_dpp;
+    VMulHiI32      {Vop3 0x287 v_mul_hi_i32}    {Vop3 0x32e v_mul_hi_i32}      [vdst:i32 <- src0:i32, src1:i32]                       no_dpp;
     VMulI32I24     {Vop2 0x06 v_mul_i32_i24}    {Vop2 0x09 v_mul_i32_i24}      [vdst:i32 <- src0:i32, src1:i32]                       clamps;
     VMulHiI32I24   {Vop2 0x07 v_mul_hi_i32_i24} {Vop2 0x0a v_mul_hi_i32_i24}   [vdst:i32 <- src0:i32, src1:i32];
     VMulU32U24     {Vop2 0x08 v_mul_u32_u24}    {Vop2 0x0b v_mul_u32_u24}      [vdst:u32 <- src0:u32, src1:u32]                       clamps;

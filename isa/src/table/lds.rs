@@ -21,10 +21,10 @@ rows! {
     DsLoadB64               {Ds 0x76 ds_read_b64}         {Ds 0x76 ds_load_b64}                 [vdst:b64 <- addr:u32]              lgkm;
     DsLoadB96               {Ds 0xfe ds_read_b96}         {Ds 0xfe ds_load_b96}                 [vdst:b96 <- addr:u32]              lgkm;
     DsLoadB128              {Ds 0xff ds_read_b128}        {Ds 0xff ds_load_b128}                [vdst:b128 <- addr:u32]             lgkm;
-    DsLoad2addrB32          {Ds 0x37 ds_read2_b32}        {Ds 0x37 ds_load_2addr_b32}           [vdst:b32x2 <- addr:u32]            lgkm;
-    DsLoad2addrStride64B32  {Ds 0x38 ds_read2st64_b32}    {Ds 0x38 ds_load_2addr_stride64_b32}  [vdst:b32x2 <- addr:u32]            lgkm;
-    DsLoad2addrB64          {Ds 0x77 ds_read2_b64}        {Ds 0x77 ds_load_2addr_b64}           [vdst:b64x2 <- addr:u32]            lgkm;
-    DsLoad2addrStride64B64  {Ds 0x78 ds_read2st64_b64}    {Ds 0x78 ds_load_2addr_stride64_b64}  [vdst:b64x2 <- addr:u32]            lgkm;
+    DsLoad2addrB32          {Ds 0x37 ds_read2_b32}        {Ds 0x37 ds_load_2addr_b32}           [vdst:b32x2 <- addr:u32]            lgkm two_offsets;
+    DsLoad2addrStride64B32  {Ds 0x38 ds_read2st64_b32}    {Ds 0x38 ds_load_2addr_stride64_b32}  [vdst:b32x2 <- addr:u32]            lgkm two_offsets;
+    DsLoad2addrB64          {Ds 0x77 ds_read2_b64}        {Ds 0x77 ds_load_2addr_b64}           [vdst:b64x2 <- addr:u32]            lgkm two_offsets;
+    DsLoad2addrStride64B64  {Ds 0x78 ds_read2st64_b64}    {Ds 0x78 ds_load_2addr_stride64_b64}  [vdst:b64x2 <- addr:u32]            lgkm two_offsets;
     DsReadB64TrB16          {Ds 0xe3 ds_read_b64_tr_b16}  {}                                    [vdst:b64 <- addr:u32]              lgkm;
     DsReadB64TrB8           {Ds 0xe2 ds_read_b64_tr_b8}   {}                                    [vdst:b64 <- addr:u32]              lgkm;
 
@@ -37,13 +37,13 @@ rows! {
     DsStoreB64              {Ds 0x4d ds_write_b64}        {Ds 0x4d ds_store_b64}                [<- addr:u32, data0:b64]            lgkm;
     DsStoreB96              {Ds 0xde ds_write_b96}        {Ds 0xde ds_store_b96}                [<- addr:u32, data0:b96]            lgkm;
     DsStoreB128             {Ds 0xdf ds_write_b128}       {Ds 0xdf ds_store_b128}               [<- addr:u32, data0:b128]           lgkm;
-    DsStore2addrB32         {Ds 0x0e ds_write2_b32}       {Ds 0x0e ds_store_2addr_b32}          [<- addr:u32, data0:b32, data1:b32] lgkm;
-    DsStore2addrStride64B32 {Ds 0x0f ds_write2st64_b32}   {Ds 0x0f ds_store_2addr_stride64_b32} [<- addr:u32, data0:b32, data1:b32] lgkm;
-    DsStore2addrB64         {Ds 0x4e ds_write2_b64}       {Ds 0x4e ds_store_2addr_b64}          [<- addr:u32, data0:b64, data1:b64] lgkm;
-    DsStore2addrStride64B64 {Ds 0x4f ds_write2st64_b64}   {Ds 0x4f ds_store_2addr_stride64_b64} [<- addr:u32, data0:b64, data1:b64] lgkm;
+    DsStore2addrB32         {Ds 0x0e ds_write2_b32}       {Ds 0x0e ds_store_2addr_b32}          [<- addr:u32, data0:b32, data1:b32] lgkm two_offsets;
+    DsStore2addrStride64B32 {Ds 0x0f ds_write2st64_b32}   {Ds 0x0f ds_store_2addr_stride64_b32} [<- addr:u32, data0:b32, data1:b32] lgkm two_offsets;
+    DsStore2addrB64         {Ds 0x4e ds_write2_b64}       {Ds 0x4e ds_store_2addr_b64}          [<- addr:u32, data0:b64, data1:b64] lgkm two_offsets;
+    DsStore2addrStride64B64 {Ds 0x4f ds_write2st64_b64}   {Ds 0x4f ds_store_2addr_stride64_b64} [<- addr:u32, data0:b64, data1:b64] lgkm two_offsets;
 
     // Lane moves.
     DsPermuteB32            {Ds 0x3e ds_permute_b32}      {Ds 0xb2 ds_permute_b32}              [vdst:b32 <- addr:u32, data0:b32]   lgkm;
     DsBpermuteB32           {Ds 0x3f ds_bpermute_b32}     {Ds 0xb3 ds_bpermute_b32}             [vdst:b32 <- addr:u32, data0:b32]   lgkm;
-    DsSwizzleB32            {Ds 0x3d ds_swizzle_b32}      {Ds 0x35 ds_swizzle_b32}              [vdst:b32 <- addr:b32]              lgkm;
+    DsSwizzleB32            {Ds 0x3d ds_swizzle_b32}      {Ds 0x35 ds_swizzle_b32}              [vdst:b32 <- addr:b32]              lgkm swizzles;
 }

@@ -10,7 +10,7 @@ rows! {
     VPkMinF16      {Vop3p 0x11 v_pk_min_f16}      {Vop3p 0x11 v_pk_min_f16}     [vdst:f16x2 <- src0:f16x2, src1:f16x2];
     VPkMaxF16      {Vop3p 0x12 v_pk_max_f16}      {Vop3p 0x12 v_pk_max_f16}     [vdst:f16x2 <- src0:f16x2, src1:f16x2];
     VPkFmaF16      {Vop3p 0x0e v_pk_fma_f16}      {Vop3p 0x0e v_pk_fma_f16}     [vdst:f16x2 <- src0:f16x2, src1:f16x2, src2:f16x2];
-    VPkFmacF16     {Vop2 0x3c v_pk_fmac_f16}      {Vop2 0x3c v_pk_fmac_f16}     [vdst:f16x2 <- src0:f16x2, src1:f16x2]             reads_dst;
+    VPkFmacF16     {Vop2 0x3c v_pk_fmac_f16}      {Vop2 0x3c v_pk_fmac_f16}     [vdst:f16x2 <- src0:f16x2, src1:f16x2]             reads_dst no_long_gfx1100 no_dpp;
     VPkMinimum3F16 {Vop3p 0x1b v_pk_minimum3_f16} {}                            [vdst:f16x2 <- src0:f16x2, src1:f16x2, src2:f16x2];
     VPkMaximum3F16 {Vop3p 0x1c v_pk_maximum3_f16} {}                            [vdst:f16x2 <- src0:f16x2, src1:f16x2, src2:f16x2];
     VPkMadI16      {Vop3p 0x00 v_pk_mad_i16}      {Vop3p 0x00 v_pk_mad_i16}     [vdst:i16x2 <- src0:i16x2, src1:i16x2, src2:i16x2] clamps;
@@ -42,9 +42,9 @@ rows! {
     // Dot products.
     VDot2F32F16    {Vop3p 0x23 v_dot2_f32_f16}    {Vop3p 0x13 v_dot2_f32_f16}   [vdst:f32 <- src0:f16x2, src1:f16x2, src2:f32];
     VDot2F32Bf16   {Vop3p 0x1a v_dot2_f32_bf16}   {Vop3p 0x1a v_dot2_f32_bf16}  [vdst:f32 <- src0:bf16x2, src1:bf16x2, src2:f32];
-    VDot2accF32F16 {Vop2 0x37 v_dot2c_f32_f16}    {Vop2 0x02 v_dot2acc_f32_f16} [vdst:f32 <- src0:f16x2, src1:f16x2]               reads_dst;
+    VDot2accF32F16 {Vop2 0x37 v_dot2c_f32_f16}    {Vop2 0x02 v_dot2acc_f32_f16} [vdst:f32 <- src0:f16x2, src1:f16x2]               reads_dst no_long_gfx1100;
     VDot2cF32Bf16  {Vop2 0x16 v_dot2c_f32_bf16}   {}                            [vdst:f32 <- src0:bf16x2, src1:bf16x2]             reads_dst;
-    VDot4U32U8     {Vop3p 0x29 v_dot4_u32_u8}     {Vop3p 0x17 v_dot4_u32_u8}    [vdst:u32 <- src0:b32, src1:b32, src2:u32]         clamps;
-    VDot4I32I8     {Vop3p 0x28 v_dot4_i32_i8}     {}                            [vdst:i32 <- src0:b32, src1:b32, src2:i32]         clamps;
-    VDot4I32Iu8    {}                             {Vop3p 0x16 v_dot4_i32_iu8}   [vdst:i32 <- src0:b32, src1:b32, src2:i32]         clamps;
+    VDot4U32U8     {Vop3p 0x29 v_dot4_u32_u8}     {Vop3p 0x17 v_dot4_u32_u8}    [vdst:u32 <- src0:b32, src1:b32, src2:u32]         clamps no_dpp;
+    VDot4I32I8     {Vop3p 0x28 v_dot4_i32_i8}     {}                            [vdst:i32 <- src0:b32, src1:b32, src2:i32]         clamps no_dpp;
+    VDot4I32Iu8    {}                             {Vop3p 0x16 v_dot4_i32_iu8}   [vdst:i32 <- src0:iu8x4, src1:iu8x4, src2:i32]     clamps no_dpp;
 }

@@ -1,6 +1,7 @@
 //! Scalar arithmetic: SOP1, SOP2, SOPC, SOPK.
 //!
-//! The last four bits of `clz`, `ctz`, `cls` names follow gfx1100; gfx950 calls them `flbit`, `ff1`.
+//! Counts of leading and trailing bits are named as on gfx1100: `clz` and `cls` are `flbit` on gfx950, `ctz`
+//! is `ff1` there. They return −1 when no bit is found.
 
 rows! {
     /// Scalar arithmetic.

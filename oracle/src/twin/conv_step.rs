@@ -25,9 +25,8 @@ pub fn run(shape: &Shape, inputs: &Inputs) -> Result<Outputs, OracleError> {
     let channels = 0..shape.batch * shape.channels;
     let y = channels.map(|bd| activate(shape.activation, sum(shape, inputs, bd))).collect();
     let next_history = inputs.history.as_ref().map(|history| {
-        let window = |at: usize| {
-            inputs.window(shape, at / (shape.width - 1), at % (shape.width - 1) + 1)
-        };
+        let window =
+            |at: usize| inputs.window(shape, at / (shape.width - 1), at % (shape.width - 1) + 1);
         narrow(history.dtype(), (0..shape.history_len()).map(window).collect())
     });
     Ok(Outputs { y: narrow(inputs.x.dtype(), y), next_history })

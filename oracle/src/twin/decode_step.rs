@@ -2,7 +2,7 @@
 
 use specs::{Reduction, StateLayout};
 
-use super::instruction::{LN2, LOG2E, exp2, log2, max_num, min_num, rcp};
+use super::instruction::{LN2, LOG2E, exp2, log2, max_num, rcp};
 use super::narrow;
 use crate::delta_rule::Inputs;
 use crate::{DeltaShape, GateInput, OracleError, RawGate, Stored};
@@ -21,7 +21,11 @@ pub struct Outputs {
 /// # Errors
 /// [`OracleError`] when shape and tensors do not describe one decode step, or K does not divide into
 /// the lanes' shares.
-pub fn run(shape: &DeltaShape, inputs: &Inputs, reduction: Reduction) -> Result<Outputs, OracleError> {
+pub fn run(
+    shape: &DeltaShape,
+    inputs: &Inputs,
+    reduction: Reduction,
+) -> Result<Outputs, OracleError> {
     if shape.tokens != 1 {
         return Err(OracleError::Dimension { field: "tokens", got: shape.tokens, limit: "1" });
     }
@@ -59,7 +63,10 @@ impl Head {
         let gates = shape.gate_channels();
         let channels = 0..shape.head_k;
         Head {
-            decay: channels.clone().map(|k| decay(shape, &inputs.gate, (row, h), k % gates)).collect(),
+            decay: channels
+                .clone()
+                .map(|k| decay(shape, &inputs.gate, (row, h), k % gates))
+                .collect(),
             k: channels.clone().map(|k| inputs.k.f32_at(qk + k)).collect(),
             q_hat: channels.map(|k| inputs.q.f32_at(qk + k) * inputs.scale).collect(),
             beta: inputs.beta.f32_at(row),
@@ -79,13 +86,20 @@ impl Head {
 }
 
 /// The channels that each lane sums, in its order.
-fn channels_of_lanes(shape: &DeltaShape, reduction: Reduction) -> Result<Vec<Vec<usize>>, OracleError> {
+fn channels_of_lanes(
+    shape: &DeltaShape,
+    reduction: Reduction,
+) -> Result<Vec<Vec<usize>>, OracleError> {
     let lanes = match reduction {
         Reduction::Serial => return Ok(vec![(0..shape.head_k).collect()]),
         Reduction::LaneTree { k_lanes } => k_lanes as usize,
     };
     if !lanes.is_power_of_two() {
-        return Err(OracleError::Dimension { field: "k_lanes", got: lanes, limit: "a power of two" });
+        return Err(OracleError::Dimension {
+            field: "k_lanes",
+            got: lanes,
+            limit: "a power of two",
+        });
     }
     if !shape.head_k.is_multiple_of(4 * lanes) {
         let (field, got) = ("head_k", shape.head_k);
@@ -116,15 +130,18 @@ fn decay(shape: &DeltaShape, gate: &GateInput, (row, h): (usize, usize), channel
     let index = row * shape.gate_channels() + channel;
     let argument = |raw: &RawGate| {
         let bias = raw.dt_bias[h * shape.gate_channels() + channel];
-        let a = min_num(exp2(raw.a_log[h] * LOG2E), f32::MAX);
+        let rate = exp2(raw.a_log[h] * LOG2E);
+        let a = if rate == f32::INFINITY { f32::MAX } else { rate };
         (a, raw.g_raw.f32_at(index) + bias)
     };
     let log_decay = match gate {
         GateInput::LogDecay(g) => g[index],
         GateInput::Softplus(raw) => {
             let (a, x) = argument(raw);
-            let t = log2(1.0 + exp2(-x.abs() * LOG2E));
-            -(a * t.mul_add(LN2, max_num(x, 0.0)))
+            let e = exp2(-x.abs() * LOG2E);
+            let w = 1.0 + e;
+            let lost = e - (w - 1.0);
+            -(a * lost.mul_add(rcp(w), log2(w).mul_add(LN2, max_num(x, 0.0))))
         }
         GateInput::BoundedSigmoid { raw, lower_bound_nats } => {
             let (a, x) = argument(raw);

@@ -1,6 +1,6 @@
 //! With `reduction = "lane_tree"`, a lane's part of the state fits in 128 vector registers. A lane holds
-//! K / `k_lanes` channels of four columns in f32 between the two passes over the state; beyond 128 of the
-//! 256 registers that an instruction can name, the operands in flight no longer fit beside them and the
+//! K / `k_lanes` channels of four columns in f32 from their read to their write; beyond 128 of the 256
+//! registers that an instruction can name, keys, queries and decays no longer fit beside them and the
 //! state spills to memory, the traffic that this kernel exists to avoid.
 
 use super::key_lanes::LEGAL;
@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule<DecodeStepSpec> =
 fn check(spec: &DecodeStepSpec) -> Vec<Violation> {
     match (spec.reduction, spec.state_registers_per_lane()) {
         (Reduction::LaneTree { k_lanes }, Some(registers))
-            if k_lanes > 0 && registers > MAX_STATE_REGISTERS =>
+            if LEGAL.contains(&k_lanes) && registers > MAX_STATE_REGISTERS =>
         {
             vec![violation(spec, registers)]
         }

@@ -1,5 +1,5 @@
-//! A value head has at most 1024 channels. The decode step's contract ends there: engines that hand their
-//! states over size their buffers by it, and no model comes near.
+//! A value head has at most 1024 channels. The decode step's contract ends there: it is the
+//! range that tests cover, and no public model comes near.
 
 use crate::decode_step::DecodeStepSpec;
 use crate::rule::{Rule, Violation};

@@ -1,5 +1,5 @@
-//! A workgroup has 1, 2, 4 or 8 waves. A power of two keeps the split of rows and columns over waves even;
-//! eight are the most that either target takes in one workgroup of these kernels with room to spare.
+//! A workgroup has 1, 2, 4 or 8 waves. These are the numbers that the kernels' contract promises and tests
+//! cover: waves of these kernels share nothing, so more of them in one workgroup only make its end coarser.
 
 use crate::rule::{Rule, Violation, WaveGeometry};
 

@@ -11,11 +11,14 @@ pub(crate) const fn rule<S: WaveGeometry>() -> Rule<S> {
     Rule { id: ID, file: include_str!("workgroup_size.rs"), check: check::<S> }
 }
 
+/// Work-items above which LLVM's gfx1100 code is wrong.
+const GFX1100_MOST: u32 = 512;
+
 /// Most work-items of a workgroup, and where that comes from.
 fn limit(target: Target) -> (u32, &'static str) {
     match target {
-        Target::Gfx950 => (1024, "AMDGPUUsage, flat workgroup size"),
-        Target::Gfx1100 => (512, "LLVM issue 207883"),
+        Target::Gfx950 => (target.limits().workgroup_work_items, "HSA, maximum work-group size"),
+        Target::Gfx1100 => (GFX1100_MOST, "LLVM issue 207883"),
     }
 }
 

@@ -115,7 +115,7 @@ impl fmt::Display for UnreadableSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.problems.iter().enumerate() {
             let separator = if index == 0 { "" } else { "\n" };
-            write!(f, "{separator}{}", shown(&self.file))?;
+            write!(f, "{separator}{}", self.file.escape_debug())?;
             if let Some(place) = problem.place {
                 write!(f, ":{place}")?;
             }

@@ -5,6 +5,9 @@ use toml::de::{DeInteger, DeTable, DeValue};
 use super::problem::{FileProblem, Place};
 use crate::field::{Field, FieldKind, HEADER_FIELDS, Presence, Settings, Value};
 
+/// One problem, boxed: the common case is none.
+pub(super) type Refusal = Box<FileProblem>;
+
 /// A table being read.
 pub(super) struct Reader<'t> {
     text: &'t str,
@@ -15,10 +18,10 @@ pub(super) struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     /// Parses the text; nothing is read yet.
-    pub fn parse(text: &'t str) -> Result<Reader<'t>, FileProblem> {
+    pub fn parse(text: &'t str) -> Result<Reader<'t>, Refusal> {
         let table = DeTable::parse(text).map_err(|error| {
             let start = error.span().map(|span| place(text, span.start));
-            FileProblem::syntax(start, error.message())
+            Box::new(FileProblem::syntax(start, error.message()))
         })?;
         Ok(Reader {
             text,
@@ -70,7 +73,7 @@ impl<'t> Reader<'t> {
             Some(value) => convert(field, place(self.text, value.span().start), value.get_ref()),
             None => return self.absent(field),
         };
-        read.map_err(|problem| self.problems.push(problem)).ok()
+        read.map_err(|problem| self.problems.push(*problem)).ok()
     }
 
     /// The value of an absent key. Without a readable target its wave width is unknown, which the
@@ -95,7 +98,7 @@ impl<'t> Reader<'t> {
 }
 
 /// A TOML value as what the field holds.
-fn convert(field: &Field, place: Place, value: &DeValue) -> Result<Value, FileProblem> {
+fn convert(field: &Field, place: Place, value: &DeValue) -> Result<Value, Refusal> {
     match (field.kind, value) {
         (FieldKind::Count, DeValue::Integer(integer)) => {
             whole(field, place, integer).map(Value::Count)
@@ -107,7 +110,7 @@ fn convert(field: &Field, place: Place, value: &DeValue) -> Result<Value, FilePr
             Ok(Value::Count(only))
         }
         (FieldKind::Constant(_), DeValue::Integer(integer)) => {
-            Err(FileProblem::unknown_schema(place, field, &integer.to_string()))
+            Err(Box::new(FileProblem::unknown_schema(place, field, &integer.to_string())))
         }
         (FieldKind::Number, DeValue::Float(float)) => number(field, place, float.as_str()),
         (FieldKind::Number, DeValue::Integer(integer)) if integer.radix() == 10 => {
@@ -115,7 +118,7 @@ fn convert(field: &Field, place: Place, value: &DeValue) -> Result<Value, FilePr
         }
         (FieldKind::Flag, DeValue::Boolean(flag)) => Ok(Value::Flag(*flag)),
         (FieldKind::Choice(names), DeValue::String(text)) => name(field, place, text, names),
-        _ => Err(FileProblem::wrong_type(place, field, type_words(value))),
+        _ => Err(Box::new(FileProblem::wrong_type(place, field, type_words(value)))),
     }
 }
 
@@ -123,20 +126,17 @@ fn is(integer: &DeInteger, wanted: u32) -> bool {
     u32::from_str_radix(integer.as_str(), integer.radix()) == Ok(wanted)
 }
 
-fn whole<T: TryFrom<i64>>(
-    field: &Field,
-    place: Place,
-    integer: &DeInteger,
-) -> Result<T, FileProblem> {
+fn whole<T: TryFrom<i64>>(field: &Field, place: Place, integer: &DeInteger) -> Result<T, Refusal> {
     let wide = i64::from_str_radix(integer.as_str(), integer.radix()).ok();
     let whole = wide.and_then(|wide| T::try_from(wide).ok());
-    whole.ok_or_else(|| FileProblem::out_of_range(place, field, &integer.to_string()))
+    whole.ok_or_else(|| Box::new(FileProblem::out_of_range(place, field, &integer.to_string())))
 }
 
 /// Rounded once, from decimal text to f32.
-fn number(field: &Field, place: Place, text: &str) -> Result<Value, FileProblem> {
+fn number(field: &Field, place: Place, text: &str) -> Result<Value, Refusal> {
     let parsed = text.parse().map(Value::Number);
-    parsed.map_err(|_| FileProblem::wrong_type(place, field, "a number that f32 cannot read"))
+    let unreadable = || FileProblem::wrong_type(place, field, "a number that f32 cannot read");
+    parsed.map_err(|_| Box::new(unreadable()))
 }
 
 fn name(
@@ -144,11 +144,13 @@ fn name(
     place: Place,
     text: &str,
     names: &'static [&'static str],
-) -> Result<Value, FileProblem> {
+) -> Result<Value, Refusal> {
     match names.iter().copied().find(|name| *name == text) {
         Some(name) => Ok(Value::Name(name)),
-        None if field.key == "target" => Err(FileProblem::unknown_target(place, field, text)),
-        None => Err(FileProblem::unknown_value(place, field, text, names)),
+        None if field.key == "target" => {
+            Err(Box::new(FileProblem::unknown_target(place, field, text)))
+        }
+        None => Err(Box::new(FileProblem::unknown_value(place, field, text, names))),
     }
 }
 

@@ -50,7 +50,12 @@ fn spelling(op: BinOp) -> Spelling {
 }
 
 impl<'ctx> Lowering<'ctx, '_> {
-    pub(super) fn unary(&self, op: UnOp, value: Value, ty: Type) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    pub(super) fn unary(
+        &self,
+        op: UnOp,
+        value: Value,
+        ty: Type,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let value = self.value(value)?;
         match op {
             UnOp::FNeg => self.negate(value),
@@ -59,7 +64,7 @@ impl<'ctx> Lowering<'ctx, '_> {
             UnOp::Exp2 => self.target_function("llvm.amdgcn.exp2", value, ty),
             UnOp::Log2 => self.target_function("llvm.amdgcn.log", value, ty),
             // LLVM would fold the reciprocal of a constant with a division, which rounds otherwise.
-            UnOp::Rcp => self.target_function("llvm.amdgcn.rcp", self.fence(value, ty)?, ty),
+            UnOp::Rcp => self.target_function("llvm.amdgcn.rcp", self.opaque(value, ty)?, ty),
             UnOp::Rsq => self.target_function("llvm.amdgcn.rsq", value, ty),
             UnOp::Sqrt => self.target_function("llvm.amdgcn.sqrt", value, ty),
             UnOp::Not => {
@@ -71,8 +76,12 @@ impl<'ctx> Lowering<'ctx, '_> {
 
     fn negate(&self, value: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, CompileError> {
         match value {
-            BasicValueEnum::FloatValue(float) => Ok(self.builder.build_float_neg(float, "")?.into()),
-            BasicValueEnum::VectorValue(vector) => Ok(self.builder.build_float_neg(vector, "")?.into()),
+            BasicValueEnum::FloatValue(float) => {
+                Ok(self.builder.build_float_neg(float, "")?.into())
+            }
+            BasicValueEnum::VectorValue(vector) => {
+                Ok(self.builder.build_float_neg(vector, "")?.into())
+            }
             _ => Err(malformed("the negation of something that is not a float".to_owned())),
         }
     }
@@ -88,15 +97,6 @@ impl<'ctx> Lowering<'ctx, '_> {
         self.per_element(value, ty, |element| self.call(name, &[scalar], &[element]))
     }
 
-    /// The same value, opaque to every rewrite of LLVM.
-    pub(super) fn fence(
-        &self,
-        value: BasicValueEnum<'ctx>,
-        ty: Type,
-    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
-        self.call("llvm.arithmetic.fence", &[self.basic_type(ty)], &[value])
-    }
-
     pub(super) fn binary(
         &self,
         op: BinOp,
@@ -106,7 +106,9 @@ impl<'ctx> Lowering<'ctx, '_> {
     ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let (left, right) = (self.value(left)?, self.value(right)?);
         match spelling(op) {
-            Spelling::Instruction(opcode) => Ok(self.builder.build_binop(opcode, left, right, "")?),
+            Spelling::Instruction(opcode) => {
+                Ok(self.builder.build_binop(opcode, left, right, "")?)
+            }
             Spelling::Intrinsic(name) => self.call(name, &[self.basic_type(ty)], &[left, right]),
             Spelling::Shift(opcode) => {
                 let amount = self.modulo_width(right, ty)?;
@@ -114,7 +116,9 @@ impl<'ctx> Lowering<'ctx, '_> {
             }
             Spelling::ByConstant(opcode) => {
                 if !self.is_nonzero_constant(right)? {
-                    return Err(malformed("a division by something other than a nonzero constant".to_owned()));
+                    return Err(malformed(
+                        "a division by something other than a nonzero constant".to_owned(),
+                    ));
                 }
                 Ok(self.builder.build_binop(opcode, left, right, "")?)
             }
@@ -122,7 +126,11 @@ impl<'ctx> Lowering<'ctx, '_> {
         }
     }
 
-    fn modulo_width(&self, amount: BasicValueEnum<'ctx>, ty: Type) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    fn modulo_width(
+        &self,
+        amount: BasicValueEnum<'ctx>,
+        ty: Type,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let width_bits = u64::from(scalar_of(ty)?.size_bytes()) * 8;
         let mask = self.constant(ty, width_bits.saturating_sub(1))?;
         Ok(self.builder.build_binop(InstructionOpcode::And, amount, mask, "")?)
@@ -150,8 +158,14 @@ impl<'ctx> Lowering<'ctx, '_> {
         let widen = |value| {
             self.builder.build_cast(InstructionOpcode::ZExt, value, self.basic_type(wide), "")
         };
-        let product = self.builder.build_binop(InstructionOpcode::Mul, widen(left)?, widen(right)?, "")?;
-        let high = self.builder.build_binop(InstructionOpcode::LShr, product, self.constant(wide, 32)?, "")?;
+        let product =
+            self.builder.build_binop(InstructionOpcode::Mul, widen(left)?, widen(right)?, "")?;
+        let high = self.builder.build_binop(
+            InstructionOpcode::LShr,
+            product,
+            self.constant(wide, 32)?,
+            "",
+        )?;
         Ok(self.builder.build_cast(InstructionOpcode::Trunc, high, self.basic_type(ty), "")?)
     }
 
@@ -165,9 +179,12 @@ impl<'ctx> Lowering<'ctx, '_> {
             Predicate::Int(predicate) => {
                 self.builder.build_int_compare(predicate, self.int(left)?, self.int(right)?, "")?
             }
-            Predicate::Float(predicate) => {
-                self.builder.build_float_compare(predicate, self.float(left)?, self.float(right)?, "")?
-            }
+            Predicate::Float(predicate) => self.builder.build_float_compare(
+                predicate,
+                self.float(left)?,
+                self.float(right)?,
+                "",
+            )?,
         };
         Ok(bit.into())
     }

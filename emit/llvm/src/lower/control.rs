@@ -17,7 +17,8 @@ impl<'ctx> Lowering<'ctx, '_> {
         let (lower, upper) = (self.value(*lower)?, self.int(*upper)?);
         let inits = self.values_of(inits)?;
         let before = self.current_block()?;
-        let [header, inside, end] = ["for", "for.body", "for.end"].map(|name| self.append_block(name));
+        let [header, inside, end] =
+            ["for", "for.body", "for.end"].map(|name| self.append_block(name));
 
         self.builder.build_unconditional_branch(header)?;
         self.builder.position_at_end(header);
@@ -112,6 +113,8 @@ impl<'ctx> Lowering<'ctx, '_> {
     }
 
     fn current_block(&self) -> Result<BasicBlock<'ctx>, CompileError> {
-        self.builder.get_insert_block().ok_or_else(|| malformed("code outside of a block".to_owned()))
+        self.builder
+            .get_insert_block()
+            .ok_or_else(|| malformed("code outside of a block".to_owned()))
     }
 }

@@ -1,9 +1,9 @@
 //! Conversions and bit casts.
 
 use dsl::ir::{Conversion, Scalar, Type, Value};
+use inkwell::FloatPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, InstructionOpcode, IntValue, VectorValue};
-use inkwell::FloatPredicate;
 use isa::Target;
 
 use super::{Lowering, malformed};
@@ -26,21 +26,35 @@ impl<'ctx> Lowering<'ctx, '_> {
             Conversion::ZeroExtend => InstructionOpcode::ZExt,
             Conversion::Truncate => InstructionOpcode::Trunc,
             Conversion::F32ToI32 => {
-                return self.call("llvm.fptosi.sat", &[self.basic_type(to), self.basic_type(from)], &[value]);
+                return self.call(
+                    "llvm.fptosi.sat",
+                    &[self.basic_type(to), self.basic_type(from)],
+                    &[value],
+                );
             }
             Conversion::FTruncate => return self.narrow(value, from, to),
         };
         Ok(self.builder.build_cast(opcode, value, self.basic_type(to), "")?)
     }
 
-    /// f32 → f16 or bf16. The fence keeps LLVM from computing what came before in the narrow type: it
-    /// turns a product narrowed to f16 into `v_fma_mixlo_f16`, which rounds once and loses a −0.
-    fn narrow(&self, value: BasicValueEnum<'ctx>, from: Type, to: Type) -> Result<BasicValueEnum<'ctx>, CompileError> {
-        if to.scalar() == Some(Scalar::Bf16) && self.kernel.target == Target::Gfx1100 {
-            return self.narrow_to_bf16_by_integers(value, to);
-        }
-        let fenced = self.fence(value, from)?;
-        Ok(self.builder.build_cast(InstructionOpcode::FPTrunc, fenced, self.basic_type(to), "")?)
+    /// f32 → f16 or bf16.
+    fn narrow(
+        &self,
+        value: BasicValueEnum<'ctx>,
+        from: Type,
+        to: Type,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
+        let value = match (to.scalar(), self.kernel.target) {
+            (Some(Scalar::Bf16), Target::Gfx1100) => {
+                return self.narrow_to_bf16_by_integers(value, to);
+            }
+            // No instruction computes in bf16 and then rounds, so there is nothing to fuse.
+            (Some(Scalar::Bf16), Target::Gfx950) => value,
+            // LLVM turns a product narrowed to f16 into `v_fma_mixlo_f16`, which rounds once instead of
+            // twice and loses a −0.
+            _ => self.opaque(value, from)?,
+        };
+        Ok(self.builder.build_cast(InstructionOpcode::FPTrunc, value, self.basic_type(to), "")?)
     }
 
     /// gfx1100 has no conversion to bf16. Nearest even by integers: add half of what is dropped, less one
@@ -76,18 +90,24 @@ impl<'ctx> Lowering<'ctx, '_> {
     ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         match value {
             BasicValueEnum::FloatValue(float) => {
-                let is_nan: IntValue = self.builder.build_float_compare(FloatPredicate::UNO, float, float, "")?;
+                let is_nan: IntValue =
+                    self.builder.build_float_compare(FloatPredicate::UNO, float, float, "")?;
                 Ok(self.builder.build_select(is_nan, yes, no, "")?)
             }
             BasicValueEnum::VectorValue(vector) => {
-                let is_nan: VectorValue = self.builder.build_float_compare(FloatPredicate::UNO, vector, vector, "")?;
+                let is_nan: VectorValue =
+                    self.builder.build_float_compare(FloatPredicate::UNO, vector, vector, "")?;
                 Ok(self.builder.build_select(is_nan, yes, no, "")?)
             }
             _ => Err(malformed("the narrowing of something that is not a float".to_owned())),
         }
     }
 
-    pub(super) fn bitcast(&self, value: Value, to: Type) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    pub(super) fn bitcast(
+        &self,
+        value: Value,
+        to: Type,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let to = self.basic_type(to);
         match (self.value(value)?, to) {
             (BasicValueEnum::PointerValue(pointer), BasicTypeEnum::IntType(int)) => {

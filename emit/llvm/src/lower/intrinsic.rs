@@ -38,25 +38,32 @@ impl<'ctx> Lowering<'ctx, '_> {
     /// module's verifier then compares them with LLVM's own, so a wrong type is an error, not a guess.
     /// A name that LLVM does not know would pass the verifier and code generation as a plain function.
     pub(super) fn named_intrinsic(
-        &self,
+        &mut self,
         name: &str,
         args: &[Value],
         result: Type,
     ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         find(name)?;
         let args: Vec<_> = args.iter().map(|arg| self.value(*arg)).collect::<Result<_, _>>()?;
-        let function = match self.module.get_function(name) {
-            Some(function) => function,
-            None => {
-                let types: Vec<BasicMetadataTypeEnum> = args.iter().map(|arg| arg.get_type().into()).collect();
-                let signature = self.basic_type(result).fn_type(&types, false);
-                self.module.add_function(name, signature, None)
-            }
-        };
-        if !is_without_side_effects(function) {
-            return Err(malformed(format!("{name} touches memory or has other side effects")));
-        }
+        let function = self.module.get_function(name).unwrap_or_else(|| {
+            let types: Vec<BasicMetadataTypeEnum> =
+                args.iter().map(|arg| arg.get_type().into()).collect();
+            self.module.add_function(name, self.basic_type(result).fn_type(&types, false), None)
+        });
+        self.named_intrinsics.insert(name.to_owned(), function);
         self.call_function(function, name, &args)
+    }
+
+    /// LLVM states what an intrinsic touches only when it is declared rightly, hence after the verifier.
+    pub(super) fn refuse_side_effects(&self) -> Result<(), CompileError> {
+        let offender =
+            self.named_intrinsics.iter().find(|(_, function)| !is_without_side_effects(**function));
+        match offender {
+            Some((name, _)) => {
+                Err(malformed(format!("{name} touches memory or has other side effects")))
+            }
+            None => Ok(()),
+        }
     }
 
     fn call_function(
@@ -67,7 +74,9 @@ impl<'ctx> Lowering<'ctx, '_> {
     ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let args: Vec<BasicMetadataValueEnum> = args.iter().map(|arg| (*arg).into()).collect();
         let call = self.builder.build_call(function, &args, "")?;
-        call.try_as_basic_value().basic().ok_or_else(|| malformed(format!("{name} returns nothing")))
+        call.try_as_basic_value()
+            .basic()
+            .ok_or_else(|| malformed(format!("{name} returns nothing")))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Launch values and the exchange of values among the lanes of a wave.
 
 use dsl::ir::{Special, Value};
+use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, InstructionOpcode, IntValue};
-use inkwell::IntPredicate;
 use isa::Target;
 
 use super::{Lowering, as_int, malformed};
@@ -39,7 +39,8 @@ impl<'ctx> Lowering<'ctx, '_> {
             Special::LaneId => self.integer(InstructionOpcode::And, self.thread_id()?, width - 1),
             // The quotient is the same in a whole wave, which LLVM cannot know.
             Special::WaveId => {
-                let wave = self.integer(InstructionOpcode::LShr, self.thread_id()?, width.ilog2())?;
+                let wave =
+                    self.integer(InstructionOpcode::LShr, self.thread_id()?, width.ilog2())?;
                 self.first_lane(wave)
             }
         }
@@ -67,7 +68,10 @@ impl<'ctx> Lowering<'ctx, '_> {
         self.context.i32_type().into()
     }
 
-    pub(super) fn read_first_lane(&self, value: Value) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    pub(super) fn read_first_lane(
+        &self,
+        value: Value,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         self.on_bits(self.value(value)?, |bits| self.first_lane(bits))
     }
 
@@ -76,7 +80,11 @@ impl<'ctx> Lowering<'ctx, '_> {
     }
 
     /// The exchange by the cheapest route of the target: DPP within a row, then across rows.
-    pub(super) fn lane_xor(&self, value: Value, mask: u32) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    pub(super) fn lane_xor(
+        &self,
+        value: Value,
+        mask: u32,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         if mask == 0 || mask >= self.kernel.target.wave_width() {
             return Err(malformed(format!("a lane exchange with mask {mask}")));
         }
@@ -97,7 +105,13 @@ impl<'ctx> Lowering<'ctx, '_> {
     }
 
     /// `row_xmask` within a row; `v_permlanex16`, which picks lanes of the other row, across the two rows.
-    fn lane_xor_rdna(&self, bits: BasicValueEnum<'ctx>, mask: u32) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    /// The old values are irrelevant, here and in the other moves: every source lane exists and is active, by
+    /// the contract of the operation.
+    fn lane_xor_rdna(
+        &self,
+        bits: BasicValueEnum<'ctx>,
+        mask: u32,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         if mask < ROW_LANES {
             return self.move_dpp(bits, dpp::ROW_XMASK + mask);
         }
@@ -106,13 +120,18 @@ impl<'ctx> Lowering<'ctx, '_> {
             lanes.enumerate().map(|(nibble, lane)| (lane ^ within) << (4 * nibble)).sum()
         };
         let (low, high) = (self.word(selector(0..8)), self.word(selector(8..16)));
+        let old = self.context.i32_type().get_poison();
         let off = self.context.bool_type().const_zero();
-        let args = [bits, bits, low.into(), high.into(), off.into(), off.into()];
+        let args = [old.into(), bits, low.into(), high.into(), off.into(), off.into()];
         self.call("llvm.amdgcn.permlanex16", &[self.i32_type()], &args)
     }
 
     /// Halves by `v_permlane32_swap`, rows of a half by `ds_swizzle`, lanes of a row by DPP.
-    fn lane_xor_cdna(&self, bits: BasicValueEnum<'ctx>, mask: u32) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    fn lane_xor_cdna(
+        &self,
+        bits: BasicValueEnum<'ctx>,
+        mask: u32,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let half = ROW_LANES * 2;
         let bits = if mask & half != 0 { self.swap_halves(bits)? } else { bits };
         match mask % half {
@@ -123,7 +142,11 @@ impl<'ctx> Lowering<'ctx, '_> {
     }
 
     /// At most two moves: one to the right quad, one within the quad.
-    fn row_xor_cdna(&self, bits: BasicValueEnum<'ctx>, mask: u32) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    fn row_xor_cdna(
+        &self,
+        bits: BasicValueEnum<'ctx>,
+        mask: u32,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let (control, done) = match mask / 4 {
             0 => return self.move_dpp(bits, dpp::quad_xor(mask)),
             1 => (dpp::ROW_HALF_MIRROR, 7),
@@ -137,9 +160,12 @@ impl<'ctx> Lowering<'ctx, '_> {
         }
     }
 
-    /// `v_mov_b32` with DPP on all rows and banks. The old value is irrelevant: every source lane exists
-    /// and is active, by the contract of the operation.
-    fn move_dpp(&self, bits: BasicValueEnum<'ctx>, control: u32) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    /// `v_mov_b32` with DPP on all rows and banks.
+    fn move_dpp(
+        &self,
+        bits: BasicValueEnum<'ctx>,
+        control: u32,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         const ALL: u32 = 0xf;
         let old = self.context.i32_type().get_poison();
         let bound_control = self.context.bool_type().const_all_ones();
@@ -155,7 +181,11 @@ impl<'ctx> Lowering<'ctx, '_> {
     }
 
     /// `ds_swizzle_b32` in its bit-mask mode: within 32 lanes, lane XOR mask.
-    fn swizzle(&self, bits: BasicValueEnum<'ctx>, mask: u32) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    fn swizzle(
+        &self,
+        bits: BasicValueEnum<'ctx>,
+        mask: u32,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         const KEEP_ALL: u32 = 0x1f;
         let pattern = self.word(mask << 10 | KEEP_ALL);
         self.call("llvm.amdgcn.ds.swizzle", &[], &[bits, pattern.into()])
@@ -163,7 +193,10 @@ impl<'ctx> Lowering<'ctx, '_> {
 
     /// Lane XOR 32. With the value in both operands, the swap leaves the low half's values in both halves
     /// of the first result and the high half's in both halves of the second.
-    fn swap_halves(&self, bits: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    fn swap_halves(
+        &self,
+        bits: BasicValueEnum<'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         const SWAP: &str = "llvm.amdgcn.permlane32.swap";
         let off = self.context.bool_type().const_zero();
         let swapped = match self.call(SWAP, &[], &[bits, bits, off.into(), off.into()])? {
@@ -172,9 +205,11 @@ impl<'ctx> Lowering<'ctx, '_> {
         };
         let from_low = self.builder.build_extract_value(swapped, 0, "")?;
         let from_high = self.builder.build_extract_value(swapped, 1, "")?;
-        let half_bit = as_int(self.integer(InstructionOpcode::And, self.thread_id()?, ROW_LANES * 2)?)
-            .ok_or_else(|| malformed("a lane index that is no integer".to_owned()))?;
-        let in_low = self.builder.build_int_compare(IntPredicate::EQ, half_bit, self.word(0), "")?;
+        let half_bit =
+            as_int(self.integer(InstructionOpcode::And, self.thread_id()?, ROW_LANES * 2)?)
+                .ok_or_else(|| malformed("a lane index that is no integer".to_owned()))?;
+        let in_low =
+            self.builder.build_int_compare(IntPredicate::EQ, half_bit, self.word(0), "")?;
         Ok(self.builder.build_select(in_low, from_high, from_low, "")?)
     }
 }

@@ -42,10 +42,16 @@ impl<'ctx> LdsSegment<'ctx> {
 }
 
 impl<'ctx> Lowering<'ctx, '_> {
-    pub(super) fn load(&self, address: &Address, ty: Type) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    pub(super) fn load(
+        &self,
+        address: &Address,
+        ty: Type,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let pointer = self.address(address)?;
         let value = self.builder.build_load(self.basic_type(ty), pointer, "")?;
-        let load = value.as_instruction_value().ok_or_else(|| malformed("a load that is a constant".to_owned()))?;
+        let load = value
+            .as_instruction_value()
+            .ok_or_else(|| malformed("a load that is a constant".to_owned()))?;
         set_alignment(load, address.align_bytes)?;
         Ok(value)
     }
@@ -56,7 +62,11 @@ impl<'ctx> Lowering<'ctx, '_> {
         set_alignment(store, address.align_bytes)
     }
 
-    pub(super) fn pointer_add(&self, pointer: Value, offset: Value) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    pub(super) fn pointer_add(
+        &self,
+        pointer: Value,
+        offset: Value,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let sum = self.add_bytes(self.pointer(pointer)?, self.int(offset)?, Wrapping::Allowed)?;
         Ok(sum.into())
     }
@@ -64,20 +74,21 @@ impl<'ctx> Lowering<'ctx, '_> {
     /// Base, plus the zero-extended offset, plus the constant, in three steps: the shape from which LLVM
     /// selects a scalar base, a 32-bit vector offset and an immediate.
     fn address(&self, address: &Address) -> Result<PointerValue<'ctx>, CompileError> {
-        let (base, wrapping) = self.base(address.base)?;
-        let dynamic = match address.offset {
-            Some(offset) => self.add_bytes(base, self.unsigned_offset(address.base, offset)?, wrapping)?,
-            None => base,
+        let (mut pointer, wrapping) = self.base(address.base)?;
+        let offset_type = match address.base {
+            Base::Global(_) => self.context.i64_type(),
+            Base::Lds(_) => self.context.i32_type(),
         };
-        if address.constant == 0 {
-            return Ok(dynamic);
+        if let Some(offset) = address.offset {
+            let offset =
+                self.builder.build_int_z_extend_or_bit_cast(self.int(offset)?, offset_type, "")?;
+            pointer = self.add_bytes(pointer, offset, wrapping)?;
         }
-        let constant = self.context.i32_type().const_int(u64::from(address.constant), false);
-        let constant = match address.base {
-            Base::Global(_) => self.context.i64_type().const_int(u64::from(address.constant), false),
-            Base::Lds(_) => constant,
-        };
-        self.add_bytes(dynamic, constant, wrapping)
+        if address.constant != 0 {
+            let constant = offset_type.const_int(u64::from(address.constant), false);
+            pointer = self.add_bytes(pointer, constant, wrapping)?;
+        }
+        Ok(pointer)
     }
 
     /// A buffer's start bounds what can be accessed from it, so offsets from it stay in one object; a
@@ -101,15 +112,6 @@ impl<'ctx> Lowering<'ctx, '_> {
         self.add_bytes(segment.start, offset, Wrapping::InBounds)
     }
 
-    /// Global addresses have 64 bits, LDS addresses 32.
-    fn unsigned_offset(&self, base: Base, offset: Value) -> Result<IntValue<'ctx>, CompileError> {
-        let offset = self.int(offset)?;
-        match base {
-            Base::Global(_) => Ok(self.builder.build_int_z_extend(offset, self.context.i64_type(), "")?),
-            Base::Lds(_) => Ok(offset),
-        }
-    }
-
     fn add_bytes(
         &self,
         base: PointerValue<'ctx>,
@@ -121,7 +123,8 @@ impl<'ctx> Lowering<'ctx, '_> {
 
     /// Release, barrier, acquire at workgroup scope: the barrier alone orders nothing for LLVM. Restricted
     /// to LDS ("AMDGPUUsage", memory model relaxation annotations), which is all that the operation
-    /// promises and keeps loads from global memory in flight across it.
+    /// promises and keeps loads from global memory in flight across it. LLVM deletes the barrier, not the
+    /// order, when the workgroup is a single wave.
     pub(super) fn barrier(&self) -> Result<(), CompileError> {
         self.lds_fence(FenceOrder::Release)?;
         let barrier = self.declaration("llvm.amdgcn.s.barrier", &[])?;
@@ -131,8 +134,10 @@ impl<'ctx> Lowering<'ctx, '_> {
 
     fn lds_fence(&self, order: FenceOrder) -> Result<(), CompileError> {
         let fence = workgroup_fence(self.context, &self.builder, order)?;
-        let tag = ["amdgpu-synchronize-as", "local"].map(|text| self.context.metadata_string(text).into());
-        let set = fence.set_metadata(self.context.metadata_node(&tag), self.context.get_kind_id("mmra"));
+        let tag = ["amdgpu-synchronize-as", "local"]
+            .map(|text| self.context.metadata_string(text).into());
+        let set =
+            fence.set_metadata(self.context.metadata_node(&tag), self.context.get_kind_id("mmra"));
         set.map_err(|error| malformed(format!("a fence without annotation: {error}")))
     }
 }

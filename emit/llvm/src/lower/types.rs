@@ -15,7 +15,9 @@ pub fn basic_type(context: &Context, ty: Type) -> BasicTypeEnum<'_> {
     match ty {
         Type::Scalar(scalar) => scalar_type(context, scalar),
         Type::Vector(scalar, lanes) => match scalar_type(context, scalar) {
-            BasicTypeEnum::FloatType(float) => float.vec_type(u32::from(lanes)).as_basic_type_enum(),
+            BasicTypeEnum::FloatType(float) => {
+                float.vec_type(u32::from(lanes)).as_basic_type_enum()
+            }
             _ => bits_type(context, scalar).vec_type(u32::from(lanes)).as_basic_type_enum(),
         },
         Type::Pointer => context.ptr_type(AddressSpace::from(GLOBAL)).into(),
@@ -47,22 +49,38 @@ impl<'ctx> Lowering<'ctx, '_> {
     }
 
     /// A constant from its bits; every bit of a float arrives, NaN payloads included.
-    pub(super) fn constant(&self, ty: Type, bits: u64) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    pub(super) fn constant(
+        &self,
+        ty: Type,
+        bits: u64,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let scalar = ty.scalar().ok_or_else(|| malformed("a constant pointer".to_owned()))?;
         let pattern = bits_type(self.context, scalar).const_int(bits, false);
-        let element = self.builder.build_bit_cast(pattern, scalar_type(self.context, scalar), "")?;
+        let element =
+            self.builder.build_bit_cast(pattern, scalar_type(self.context, scalar), "")?;
         Ok(match ty {
-            Type::Vector(_, lanes) => VectorType::const_vector(&vec![element; usize::from(lanes)]).into(),
+            Type::Vector(_, lanes) => {
+                VectorType::const_vector(&vec![element; usize::from(lanes)]).into()
+            }
             Type::Scalar(_) | Type::Pointer => element,
         })
     }
 
-    pub(super) fn pack(&self, elements: &[Value], ty: Type) -> Result<BasicValueEnum<'ctx>, CompileError> {
-        let elements: Vec<_> = elements.iter().map(|element| self.value(*element)).collect::<Result<_, _>>()?;
+    pub(super) fn pack(
+        &self,
+        elements: &[Value],
+        ty: Type,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
+        let elements: Vec<_> =
+            elements.iter().map(|element| self.value(*element)).collect::<Result<_, _>>()?;
         self.assemble(&elements, ty)
     }
 
-    pub(super) fn extract(&self, vector: Value, index: u8) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    pub(super) fn extract(
+        &self,
+        vector: Value,
+        index: u8,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         self.element(self.vector(vector)?, index)
     }
 
@@ -74,17 +92,26 @@ impl<'ctx> Lowering<'ctx, '_> {
         apply: impl Fn(BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, CompileError>,
     ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let BasicValueEnum::VectorValue(vector) = value else { return apply(value) };
-        let results: Vec<_> =
-            (0..ty.lanes()).map(|index| apply(self.element(vector, index)?)).collect::<Result<_, _>>()?;
+        let results: Vec<_> = (0..ty.lanes())
+            .map(|index| apply(self.element(vector, index)?))
+            .collect::<Result<_, _>>()?;
         self.assemble(&results, ty)
     }
 
-    fn element(&self, vector: VectorValue<'ctx>, index: u8) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    fn element(
+        &self,
+        vector: VectorValue<'ctx>,
+        index: u8,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let index = self.context.i32_type().const_int(u64::from(index), false);
         Ok(self.builder.build_extract_element(vector, index, "")?)
     }
 
-    fn assemble(&self, elements: &[BasicValueEnum<'ctx>], ty: Type) -> Result<BasicValueEnum<'ctx>, CompileError> {
+    fn assemble(
+        &self,
+        elements: &[BasicValueEnum<'ctx>],
+        ty: Type,
+    ) -> Result<BasicValueEnum<'ctx>, CompileError> {
         let BasicTypeEnum::VectorType(vector_type) = self.basic_type(ty) else {
             return Err(malformed(format!("a vector of type {ty}")));
         };

@@ -1,0 +1,134 @@
+//! How verbs end: right, wrong, or with an error that fixes the exit code.
+
+use codeobj::{CodeObjectError, UnknownKernel};
+use emit::llvm::EmitError;
+use isa::target::UnknownTarget;
+use oracle::OracleError;
+use runtime::{DeviceError, PlanFailure};
+use specs::{InvalidProblem, PlanError, UnreadableSpec, Violation};
+
+use crate::files::FileError;
+use crate::golden::GoldenError;
+use crate::harness::tensor_file::TensorFileError;
+
+/// What a verb found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done, and everything is right: exit code 0.
+    Right,
+    /// Done, and something is wrong: exit code 1.
+    Wrong,
+}
+
+impl Outcome {
+    /// [`Outcome::Right`] if so.
+    pub fn right_if(right: bool) -> Outcome {
+        if right { Outcome::Right } else { Outcome::Wrong }
+    }
+}
+
+/// Why a verb could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// Arguments that make no sense together, or name nothing there is.
+    #[error("{0}")]
+    Usage(String),
+    /// A target that does not exist.
+    #[error(transparent)]
+    Target(#[from] UnknownTarget),
+    /// A file that cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A spec file that cannot be read.
+    #[error(transparent)]
+    Spec(#[from] UnreadableSpec),
+    /// A spec that cannot be right.
+    #[error("{file} breaks {} rule(s):\n{}", violations.len(), list(violations))]
+    BrokenRules {
+        /// The spec file.
+        file: String,
+        /// Every broken rule.
+        violations: Vec<Violation>,
+    },
+    /// A problem that is not one of the spec.
+    #[error(transparent)]
+    Problem(#[from] InvalidProblem),
+    /// A launch plan that cannot be made.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A file of tensors that is no problem of the spec.
+    #[error(transparent)]
+    Tensors(#[from] TensorFileError),
+    /// A spec whose kernel cannot be built.
+    #[error(transparent)]
+    Kernel(#[from] kernels::KernelError),
+    /// What a back end says.
+    #[error(transparent)]
+    Emit(#[from] EmitError),
+    /// Bytes that are no code object.
+    #[error("{file}: {source}")]
+    CodeObject {
+        /// The file.
+        file: String,
+        /// Every problem.
+        source: CodeObjectError,
+    },
+    /// A code object without that kernel.
+    #[error(transparent)]
+    UnknownKernel(#[from] UnknownKernel),
+    /// A device that failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A launch plan that was refused or failed.
+    #[error(transparent)]
+    Launch(#[from] PlanFailure),
+    /// A reference that cannot be computed.
+    #[error(transparent)]
+    Oracle(#[from] OracleError),
+    /// Goldens that cannot be compared or written.
+    #[error(transparent)]
+    Golden(#[from] GoldenError),
+    /// A document that cannot be written as JSON.
+    #[error("cannot write JSON: {0}")]
+    Json(serde_json::Error),
+    /// Stdout is gone.
+    #[error("cannot write to stdout: {0}")]
+    Stdout(std::io::Error),
+}
+
+impl CliError {
+    /// 1 when a rule, check or comparison failed or a fault happened, 2 for wrong usage and unreadable
+    /// input, 3 when something needed is unavailable.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            CliError::Usage(_)
+            | CliError::Target(_)
+            | CliError::File(_)
+            | CliError::Spec(_)
+            | CliError::Tensors(_)
+            | CliError::CodeObject { .. }
+            | CliError::UnknownKernel(_) => 2,
+            CliError::Problem(problem) => problem_code(problem),
+            CliError::Plan(PlanError::InvalidProblem(problem)) => problem_code(problem),
+            CliError::Emit(error) if error.cause.is_unavailable() => 3,
+            CliError::Golden(error) => error.exit_code(),
+            CliError::BrokenRules { .. }
+            | CliError::Plan(_)
+            | CliError::Kernel(_)
+            | CliError::Emit(_)
+            | CliError::Device(_)
+            | CliError::Launch(_)
+            | CliError::Oracle(_)
+            | CliError::Json(_)
+            | CliError::Stdout(_) => 1,
+        }
+    }
+}
+
+fn problem_code(problem: &InvalidProblem) -> u8 {
+    if problem.is_unreadable() { 2 } else { 1 }
+}
+
+fn list<T: std::fmt::Display>(items: &[T]) -> String {
+    items.iter().map(|item| format!("  {item}")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,50 @@
+//! Running one problem of a spec and judging the result: inputs, device, float64 reference.
+
+pub mod tensor_file;
+
+use isa::Target;
+use oracle::tensors::Tensors;
+use runtime::{Device, EmulatedDevice, LaunchReport, run_plan};
+use sha2::{Digest, Sha256};
+use specs::{Problem, Spec};
+
+use crate::error::CliError;
+
+/// How the emulator computes what the ISA leaves open: shown in every report.
+pub const NUMERICS: &str = "ieee; transcendentals correctly rounded, subnormals flushed";
+
+/// Outputs of one problem and what the device said.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// Every tensor that the kernel writes.
+    pub outputs: Tensors,
+    /// What each launch did.
+    pub launches: Vec<LaunchReport>,
+}
+
+/// Runs one problem of a spec on a device.
+///
+/// # Errors
+/// A plan that cannot be made or does not fit, or a device that failed.
+pub fn execute(
+    device: &mut dyn Device,
+    code_object: &[u8],
+    spec: &Spec,
+    problem: &Problem,
+    inputs: &Tensors,
+) -> Result<Execution, CliError> {
+    let plan = spec.plan(problem)?;
+    let module = device.load(code_object)?;
+    let outcome = run_plan(device, &[module], &plan, inputs)?;
+    Ok(Execution { outputs: outcome.outputs, launches: outcome.launches })
+}
+
+/// The emulated device of a target, as every verb uses it.
+pub fn emulated(target: Target) -> EmulatedDevice {
+    EmulatedDevice::new(target, emulator::Options::default())
+}
+
+/// SHA-256 in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

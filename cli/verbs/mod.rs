@@ -1,0 +1,10 @@
+//! The verbs, one file each: arguments, what they do, how they say it.
+
+pub mod check;
+pub mod disasm;
+pub mod doctor;
+pub mod emit;
+pub mod golden;
+pub mod inspect;
+pub mod list;
+pub mod run;

@@ -1,0 +1,319 @@
+//! `run`: emit, load, launch, compare with float64.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use oracle::inputs::{GateRange, Sample};
+use oracle::tensors::Tensors;
+use oracle::{Case, measure};
+use runtime::{Device, LaunchReport};
+use serde::Serialize;
+use specs::{Problem, Spec};
+
+use crate::error::{CliError, Outcome};
+use crate::harness::{self, tensor_file};
+use crate::verbs::emit::Backend;
+use crate::{pipeline, report};
+
+/// Arguments of `run`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Spec file
+    #[arg(value_name = "SPEC")]
+    spec: PathBuf,
+    /// Back end that makes the code
+    #[arg(long, value_enum, default_value_t = Backend::Llvm)]
+    backend: Backend,
+    /// Device that runs it
+    #[arg(long, value_enum, default_value_t = DeviceKind::Emulated)]
+    device: DeviceKind,
+    /// Parameters of the problem, such as batch=4
+    #[arg(long, value_name = "KEY=VALUE", num_args = 1..)]
+    problem: Vec<String>,
+    /// Inputs (and expected results) from a file instead of generated ones
+    #[arg(long, value_name = "FILE.safetensors", conflicts_with_all = ["seed", "gates"])]
+    inputs: Option<PathBuf>,
+    /// Chooses the generated inputs
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How strongly generated gates decay
+    #[arg(long, value_enum, default_value_t = Gates::Mixed)]
+    gates: Gates,
+    /// Only run: no float64 reference
+    #[arg(long)]
+    no_compare: bool,
+    /// Print the executed instructions by class
+    #[arg(long)]
+    stats: bool,
+}
+
+/// Where code runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DeviceKind {
+    /// The ISA-level emulator
+    Emulated,
+}
+
+/// Strength of generated gates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Gates {
+    /// No decay
+    Zero,
+    /// Down to −0.1 nats
+    Weak,
+    /// As trained models have them: large rates, most steps small
+    Trained,
+    /// Down to −20 nats, every magnitude
+    Mixed,
+    /// Evenly down to −20 nats
+    Strong,
+}
+
+impl From<Gates> for GateRange {
+    fn from(gates: Gates) -> GateRange {
+        match gates {
+            Gates::Zero => GateRange::Zero,
+            Gates::Weak => GateRange::Weak,
+            Gates::Trained => GateRange::Trained,
+            Gates::Mixed => GateRange::Mixed,
+            Gates::Strong => GateRange::Strong,
+        }
+    }
+}
+
+/// The whole story of one run.
+#[derive(Debug, Serialize)]
+struct RunReport {
+    passed: bool,
+    kernel: String,
+    target: &'static str,
+    backend: &'static str,
+    device: String,
+    problem: Problem,
+    /// How the emulator computes what the ISA leaves open.
+    numerics: &'static str,
+    compared: bool,
+    outputs: BTreeMap<String, OutputReport>,
+    /// Verdicts against `expected.*` of the input file.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    expected: BTreeMap<String, measure::Verdict>,
+    /// Tensors under `expected.*` that are no output of this kernel.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_compared: Vec<String>,
+    findings: Vec<emulator::Finding>,
+    wave_instructions: u64,
+    seconds: f64,
+    launches: Vec<LaunchReport>,
+}
+
+/// One output.
+#[derive(Debug, Serialize)]
+struct OutputReport {
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    verdict: Option<measure::Verdict>,
+    /// SHA-256 of the output's bytes.
+    sha256: String,
+}
+
+/// A problem, ready to run.
+struct Prepared {
+    problem: Problem,
+    case: Case,
+    expected: BTreeMap<String, Vec<f64>>,
+    not_compared: Vec<String>,
+}
+
+/// Runs one problem and reports on it.
+///
+/// # Errors
+/// Whatever keeps the run from being judged.
+pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
+    let started = Instant::now();
+    let spec = pipeline::legal_spec(&args.spec)?;
+    let prepared = prepare(args, &spec)?;
+    let artefacts = pipeline::compile(&spec)?;
+    let mut device = harness::emulated(spec.target());
+    let outcome = harness::execute(
+        &mut device,
+        &artefacts.code_object,
+        &spec,
+        &prepared.problem,
+        &prepared.case.tensors(),
+    )?;
+    let report = judge(args, &spec, prepared, device.name(), outcome, started)?;
+    if json {
+        report::json(&report)?;
+    } else {
+        report::text(&text(&report, args.stats))?;
+    }
+    Ok(Outcome::right_if(report.passed))
+}
+
+/// Inputs from a file or a seed; what a file fixes may be said again, but not otherwise.
+fn prepare(args: &Args, spec: &Spec) -> Result<Prepared, CliError> {
+    let Some(path) = &args.inputs else {
+        let problem = spec.problem(&args.problem)?;
+        let sample = Sample { gates: args.gates.into(), seed: args.seed };
+        let case = Case::generate(spec, &problem, &sample)?;
+        let (expected, not_compared) = Default::default();
+        return Ok(Prepared { problem, case, expected, not_compared });
+    };
+    let file = tensor_file::read(path, spec)?;
+    let assignments = merge(&file.assignments, &args.problem)?;
+    let problem = spec.problem(&assignments)?;
+    let case = Case::from_tensors(spec, &problem, &file.tensors)?;
+    Ok(Prepared { problem, case, expected: file.expected, not_compared: file.not_compared })
+}
+
+/// The file's parameters and the user's; a parameter that both give must be the same.
+fn merge(file: &[String], user: &[String]) -> Result<Vec<String>, CliError> {
+    let key = |assignment: &str| assignment.split('=').next().unwrap_or_default().to_owned();
+    let mut merged = user.to_vec();
+    for fixed in file {
+        match user.iter().find(|assignment| key(assignment) == key(fixed)) {
+            Some(said) if said == fixed => {}
+            Some(said) => {
+                return Err(CliError::Usage(format!("--problem {said}: the input file says {fixed}")));
+            }
+            None => merged.push(fixed.clone()),
+        }
+    }
+    Ok(merged)
+}
+
+fn judge(
+    args: &Args,
+    spec: &Spec,
+    prepared: Prepared,
+    device: &str,
+    execution: harness::Execution,
+    started: Instant,
+) -> Result<RunReport, CliError> {
+    let Prepared { problem, case, expected, not_compared } = prepared;
+    let mut outputs: BTreeMap<String, OutputReport> =
+        execution.outputs.iter().map(|(name, bytes)| (name.clone(), fingerprint(bytes))).collect();
+    let mut file_verdicts = BTreeMap::new();
+    if !args.no_compare {
+        for (name, verdict) in case.judge(&execution.outputs)? {
+            outputs.entry(name.to_owned()).and_modify(|output| output.verdict = Some(verdict));
+        }
+        file_verdicts = judge_expected(&case, &execution.outputs, &expected)?;
+    }
+    let reports = || execution.launches.iter().filter_map(|launch| launch.emulated.as_ref());
+    let findings: Vec<_> = reports().flat_map(|report| report.findings.clone()).collect();
+    let verdicts = outputs.values().filter_map(|output| output.verdict.as_ref());
+    let right = verdicts.chain(file_verdicts.values()).all(|verdict| verdict.passed);
+    Ok(RunReport {
+        passed: right && findings.is_empty(),
+        kernel: spec.name(),
+        target: spec.target().name(),
+        backend: "llvm",
+        device: device.to_owned(),
+        problem,
+        numerics: harness::NUMERICS,
+        compared: !args.no_compare,
+        outputs,
+        expected: file_verdicts,
+        not_compared,
+        findings,
+        wave_instructions: reports().map(|report| report.wave_instructions).sum(),
+        seconds: started.elapsed().as_secs_f64(),
+        launches: execution.launches,
+    })
+}
+
+fn judge_expected(
+    case: &Case,
+    outputs: &Tensors,
+    expected: &BTreeMap<String, Vec<f64>>,
+) -> Result<BTreeMap<String, measure::Verdict>, CliError> {
+    let verdicts = expected.iter().map(|(name, reference)| {
+        Ok((name.clone(), case.judge_against(name, outputs, reference)?))
+    });
+    verdicts.collect()
+}
+
+fn fingerprint(bytes: &[u8]) -> OutputReport {
+    OutputReport { verdict: None, sha256: harness::sha256(bytes) }
+}
+
+fn text(report: &RunReport, stats: bool) -> String {
+    let mut out = format!(
+        "{} for {} by {} on {}\n",
+        report.kernel, report.target, report.backend, report.device
+    );
+    out.push_str(&outputs_text(report));
+    for finding in &report.findings {
+        out.push_str(&format!("finding: {finding}\n"));
+    }
+    if stats {
+        out.push_str(&stats_text(report));
+    }
+    let verdict = match (report.passed, report.compared) {
+        (true, true) => "passed",
+        (true, false) => "ran, nothing compared",
+        (false, _) => "FAILED",
+    };
+    out.push_str(&format!(
+        "{verdict}: {} findings, {} wave instructions, {:.2} s\n",
+        report.findings.len(),
+        report.wave_instructions,
+        report.seconds
+    ));
+    out
+}
+
+fn outputs_text(report: &RunReport) -> String {
+    let head = ["output", "rmse_ratio", "floor", "limit", "max_abs", "verdict"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for (name, output) in &report.outputs {
+        rows.push(match &output.verdict {
+            Some(verdict) => verdict_row(name.clone(), verdict),
+            None => vec![name.clone(), "not compared".to_owned()],
+        });
+    }
+    for (name, verdict) in &report.expected {
+        rows.push(verdict_row(format!("{name} (file)"), verdict));
+    }
+    let mut out = report::table(&rows);
+    for name in &report.not_compared {
+        out.push_str(&format!("not compared: {name} of the file is no output of this kernel\n"));
+    }
+    out
+}
+
+fn verdict_row(name: String, verdict: &measure::Verdict) -> Vec<String> {
+    let word = match &verdict.failure {
+        _ if verdict.passed => "pass".to_owned(),
+        Some(why) => format!("FAIL: {why}"),
+        None => "FAIL".to_owned(),
+    };
+    let number = |value: f64| format!("{value:.3e}");
+    vec![
+        name,
+        number(verdict.rmse_ratio),
+        number(verdict.floor),
+        number(verdict.limit),
+        number(verdict.max_abs),
+        word,
+    ]
+}
+
+fn stats_text(report: &RunReport) -> String {
+    let mut out = String::new();
+    for launch in &report.launches {
+        let Some(emulated) = &launch.emulated else { continue };
+        let stats = &emulated.stats;
+        out.push_str(&format!(
+            "{}: {} workgroups, {} waves\n",
+            launch.kernel, stats.workgroups, stats.waves
+        ));
+        let rows = stats.instructions.iter().map(|(class, count)| {
+            vec![format!("  {}", class.name()), count.to_string()]
+        });
+        out.push_str(&report::table(&rows.collect::<Vec<_>>()));
+    }
+    out
+}

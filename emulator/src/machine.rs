@@ -1,0 +1,183 @@
+//! The machine: memory, loaded code objects, dispatches.
+
+use codeobj::{CodeObject, Kernel, RelocationKind, Segment};
+use isa::Target;
+
+use crate::fault::{Fault, LaunchError};
+use crate::launch::{Launch, LoadedKernel};
+use crate::memory::{Access, Memory, MemoryError};
+use crate::program::Program;
+use crate::report::Report;
+use crate::trace::Tracer;
+
+/// Which accesses count as misaligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alignment {
+    /// What HSA's unaligned access mode forbids: only scalar loads have to be aligned.
+    Hsa,
+    /// What the aligned access mode forbids too: 32 bits and wider need multiples of 4 in global memory;
+    /// 64 bits need 8, 96 and 128 bits need 16 in LDS.
+    Natural,
+}
+
+/// Limits and modes of a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Wave instructions that one dispatch may execute.
+    pub instruction_limit: u64,
+    /// Bytes that all buffers together may have, code objects and scratch included.
+    pub memory_limit_bytes: u64,
+    /// Which accesses count as misaligned.
+    pub alignment: Alignment,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { instruction_limit: 1 << 32, memory_limit_bytes: 1 << 33, alignment: Alignment::Hsa }
+    }
+}
+
+/// A code object in the memory of a [`Machine`]; valid for the machine that loaded it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadedObject {
+    index: usize,
+    bias: u64,
+}
+
+impl LoadedObject {
+    /// The address of a symbol whose address in the image is known.
+    pub fn address_of(&self, image_address: u64) -> u64 {
+        self.bias.wrapping_add(image_address)
+    }
+}
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Dispatch<'d> {
+    /// The object that has the kernel.
+    pub object: LoadedObject,
+    /// Name of the kernel.
+    pub kernel: &'d str,
+    /// Workgroups in x, y, z.
+    pub workgroups: [u32; 3],
+    /// Work-items of a workgroup in x, y, z.
+    pub workgroup_size: [u32; 3],
+    /// The kernel-argument segment: explicit arguments at the offsets of the metadata. Hidden arguments
+    /// that lie behind these bytes and follow from the launch are filled in; the rest is undefined.
+    pub kernarg: &'d [u8],
+    /// LDS of a workgroup beyond what the descriptor asks for, in bytes.
+    pub dynamic_lds_bytes: u32,
+}
+
+#[derive(Debug)]
+struct Object {
+    program: Program,
+    object: CodeObject,
+}
+
+/// An emulated device: one target, its memory, the code loaded into it.
+#[derive(Debug)]
+pub struct Machine {
+    target: Target,
+    options: Options,
+    memory: Memory,
+    objects: Vec<Object>,
+}
+
+impl Machine {
+    /// A machine without buffers and code.
+    pub fn new(target: Target, options: Options) -> Machine {
+        let memory = Memory::new(options.memory_limit_bytes);
+        Machine { target, options, memory, objects: Vec::new() }
+    }
+
+    /// The target.
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Global memory.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Global memory.
+    pub fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    /// Loads a code object: maps its segments, applies its relocations.
+    ///
+    /// # Errors
+    /// [`LaunchError::WrongTarget`], or [`LaunchError::Memory`] when its image does not fit.
+    pub fn load(&mut self, object: &CodeObject) -> Result<LoadedObject, LaunchError> {
+        if object.target != self.target {
+            return Err(LaunchError::WrongTarget { got: object.target, expected: self.target });
+        }
+        let bias = self.map(object)?;
+        self.relocate(object, bias)?;
+        let executable = object.segments.iter().filter(|segment| segment.flags.execute);
+        let code = executable.map(|segment| (bias + segment.address, segment.bytes.clone()));
+        let program = Program::new(self.target, bias, code);
+        self.objects.push(Object { program, object: object.clone() });
+        Ok(LoadedObject { index: self.objects.len() - 1, bias })
+    }
+
+    /// Maps the segments, each a buffer of its own; returns what to add to addresses of the image.
+    fn map(&mut self, object: &CodeObject) -> Result<u64, MemoryError> {
+        let access = |segment: &Segment| if segment.flags.write { Access::ReadWrite } else { Access::ReadOnly };
+        let first = object.segments.first().map_or(0, |segment| segment.address);
+        let parts = object.segments.iter().map(|segment| {
+            let label = format!("code object segment at {:#x}", segment.address);
+            (label, segment.address - first, segment.memory_size, access(segment))
+        });
+        let (base, ids) = self.memory.allocate_image(parts.collect())?;
+        for (segment, id) in object.segments.iter().zip(ids) {
+            self.memory.write(id, 0, &segment.bytes)?;
+            let n_zeros = segment.memory_size - segment.bytes.len() as u64;
+            self.memory.fill_zero(id, segment.bytes.len() as u64, n_zeros)?;
+        }
+        Ok(base.wrapping_sub(first))
+    }
+
+    fn relocate(&mut self, object: &CodeObject, bias: u64) -> Result<(), MemoryError> {
+        for relocation in &object.relocations {
+            let bytes = bias.wrapping_add(relocation.target).to_le_bytes();
+            let stored = match relocation.kind {
+                RelocationKind::Abs32Lo => &bytes[..4],
+                RelocationKind::Abs32Hi => &bytes[4..],
+                RelocationKind::Abs64 | RelocationKind::Relative64 => &bytes[..],
+            };
+            self.memory.patch(bias.wrapping_add(relocation.address), stored)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a kernel to its end. Workgroups run one after the other in ascending order of their ids,
+    /// x fastest.
+    ///
+    /// # Errors
+    /// [`Fault::Launch`] when it cannot start, [`Fault::Execution`] when a wave does something without
+    /// meaning; memory then holds what was stored before.
+    pub fn dispatch(&mut self, dispatch: &Dispatch<'_>) -> Result<Report, Fault> {
+        self.run(dispatch, &mut None)
+    }
+
+    /// As [`Machine::dispatch`], showing every instruction to `tracer`.
+    ///
+    /// # Errors
+    /// As [`Machine::dispatch`].
+    pub fn dispatch_traced(&mut self, dispatch: &Dispatch<'_>, tracer: &mut dyn Tracer) -> Result<Report, Fault> {
+        self.run(dispatch, &mut Some(tracer))
+    }
+
+    fn run(&mut self, dispatch: &Dispatch<'_>, tracer: &mut Option<&mut dyn Tracer>) -> Result<Report, Fault> {
+        let object = self.objects.get(dispatch.object.index).ok_or(LaunchError::NotLoaded)?;
+        let kernel: &Kernel = object.object.kernel(dispatch.kernel).map_err(LaunchError::from)?;
+        let loaded = LoadedKernel { kernel, program: &object.program, bias: dispatch.object.bias };
+        let launch = Launch::prepare(&mut self.memory, &self.options, loaded, dispatch)?;
+        let result = launch.run(&mut self.memory, tracer);
+        launch.release(&mut self.memory)?;
+        result
+    }
+}

@@ -1,0 +1,518 @@
+//! An instruction made ready to run: operands resolved, meaning looked up, registers listed.
+//!
+//! Everything that depends only on the instruction is decided here, once; executing it searches nothing.
+
+use isa::format::Encoding;
+use isa::inst::{Dual, Inst, MAX_OPERANDS, OutputScale, SdwaSel};
+use isa::reg::SpecialReg;
+use isa::table::{Counter as RowCounter, Effect, Field, OperandSpec, Ty};
+use isa::{Op, Operand, Target};
+
+use crate::checks::waits::{Counter, Queue};
+use crate::exec::{Exec, Outcome};
+use crate::fault::Cause;
+use crate::report::Class;
+use crate::sem::{self, Meaning};
+use crate::sem::forms;
+use crate::wave::{FIRST_ACC, scalar};
+
+/// What executes an instruction.
+pub(crate) type Handler = for<'e> fn(&mut Exec<'e>, &Prepared) -> Outcome;
+
+/// High halves of the addresses of the LDS and scratch apertures, as FLAT instructions and
+/// `src_shared_base`, `src_private_base` see them. The values are the emulator's choice.
+pub(crate) const SHARED_APERTURE: u32 = 0x0001_0000;
+/// See [`SHARED_APERTURE`].
+pub(crate) const PRIVATE_APERTURE: u32 = 0x0002_0000;
+
+/// Where a source comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The instruction does not have it.
+    None,
+    /// Vector registers from this number on.
+    Vector(u16),
+    /// Scalar registers from this number on.
+    Scalar(u8),
+    /// A constant in the format of the operand.
+    Const(u64),
+    /// 1 when VCC is zero.
+    Vccz,
+    /// 1 when EXEC is zero.
+    Execz,
+    /// The scalar condition code.
+    Scc,
+}
+
+/// Where a result goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dest {
+    /// The instruction does not have it, or it is discarded.
+    None,
+    /// Vector registers from this number on.
+    Vector(u16),
+    /// Scalar registers from this number on.
+    Scalar(u8),
+}
+
+/// A run of register slots (see `checks::waits`) that an instruction reads or writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// First slot: a scalar register's number, or 128 plus a vector register's.
+    pub first: u16,
+    /// Number of slots.
+    pub count: u8,
+    /// Written, and not merely read.
+    pub is_destination: bool,
+}
+
+impl Span {
+    #[inline]
+    pub(crate) fn slots(self) -> impl Iterator<Item = usize> {
+        (self.first..self.first + u16::from(self.count)).map(usize::from)
+    }
+
+    fn end(self) -> u16 {
+        self.first + u16::from(self.count)
+    }
+
+    pub(crate) fn overlaps(self, other: Span) -> bool {
+        self.first < other.end() && other.first < self.end()
+    }
+
+    /// The name of the first register that two spans share.
+    pub(crate) fn common(self, other: Span) -> String {
+        slot_name(self.first.max(other.first))
+    }
+}
+
+fn slot_name(slot: u16) -> String {
+    match slot {
+        106 => "vcc_lo".to_owned(),
+        107 => "vcc_hi".to_owned(),
+        124 => "m0".to_owned(),
+        126 => "exec_lo".to_owned(),
+        127 => "exec_hi".to_owned(),
+        0..128 => format!("s{slot}"),
+        128..384 => format!("v{}", slot - 128),
+        _ => format!("a{}", slot - 128 - FIRST_ACC),
+    }
+}
+
+const MAX_SPANS: usize = MAX_OPERANDS + 4;
+
+/// An instruction made ready to run.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// Address of the instruction.
+    pub pc: u64,
+    /// As decoded.
+    pub inst: Inst,
+    /// What runs it.
+    pub run: Handler,
+    /// What `run` runs in turn, for DPP, SDWA and dual-issue forms.
+    pub inner: Handler,
+    /// The Y half of a dual-issue pair.
+    pub dual: Option<Box<Prepared>>,
+    /// Results in the order of the row.
+    pub dst: [Dest; 2],
+    /// Where the first result goes in the end, when `dst` stages it.
+    pub final_dst: Dest,
+    /// Sources in the order of the row, then destinations that are read.
+    pub src: [Source; MAX_OPERANDS],
+    /// Sources 0 and 1 before they are staged.
+    pub unstaged: [Source; 2],
+    /// Width of each source in bits.
+    pub bits: [u8; MAX_OPERANDS],
+    /// NEG of each source, by position.
+    pub neg: [bool; MAX_OPERANDS],
+    /// ABS of each source, by position.
+    pub abs: [bool; MAX_OPERANDS],
+    /// The high half of each 16-bit source is meant, by position.
+    pub high: [bool; MAX_OPERANDS],
+    /// The high half of a 16-bit result is meant.
+    pub is_dst_high: bool,
+    /// The source is an address or part of one, by position.
+    pub is_address: [bool; MAX_OPERANDS],
+    /// Some source has NEG or ABS.
+    pub has_signs: bool,
+    /// CLAMP or OMOD is set.
+    pub has_output: bool,
+    /// Class for counts.
+    pub class: Class,
+    /// The ordered queue, or none, that a memory operation belongs to.
+    pub queue: Option<Queue>,
+    /// The counters that it increments, and how many they are.
+    pub counters: ([Counter; 2], usize),
+    /// Architectural and accumulation registers that must be allocated.
+    pub n_vectors: [u16; 2],
+    /// Operation of an approximate result.
+    pub is_approximate: bool,
+    spans: [Span; MAX_SPANS],
+    n_spans: usize,
+}
+
+impl Prepared {
+    /// Registers read and written.
+    #[inline]
+    pub(crate) fn spans(&self) -> impl Iterator<Item = Span> + use<> {
+        self.spans.into_iter().take(self.n_spans)
+    }
+
+    /// Address of the next instruction in memory.
+    #[inline]
+    pub(crate) fn next_pc(&self) -> u64 {
+        self.pc + u64::from(self.inst.size_bytes)
+    }
+
+    /// The 16-bit constant of SOPP and SOPK, sign-extended.
+    pub(crate) fn signed_constant(&self) -> i32 {
+        i32::from(self.constant().cast_signed())
+    }
+
+    /// The raw 16-bit constant of SOPP and SOPK.
+    pub(crate) fn constant(&self) -> u16 {
+        let imm = self.inst.operands.iter().find_map(|operand| match operand {
+            Operand::Imm(bits) => Some(*bits),
+            _ => None,
+        });
+        imm.unwrap_or(0)
+    }
+
+    /// The span of the first result.
+    pub(crate) fn result_span(&self) -> Span {
+        self.spans().find(|span| span.is_destination).unwrap_or_default()
+    }
+
+    /// Positions of the sources that make up an address.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = usize> + use<> {
+        self.is_address.into_iter().enumerate().filter(|(_, is_address)| *is_address).map(|(k, _)| k)
+    }
+
+    fn add_span(&mut self, span: Span) {
+        if self.n_spans < MAX_SPANS && span.count != 0 {
+            self.spans[self.n_spans] = span;
+            self.n_spans += 1;
+        }
+    }
+}
+
+/// Makes an instruction ready to run.
+pub(crate) fn prepare(pc: u64, inst: Inst, target: Target) -> Result<Prepared, Cause> {
+    let mut prepared = prepare_half(pc, inst, inst.op, &inst.operands, target)?;
+    if let Some(Dual { op, operands }) = inst.dual {
+        let mut second = prepare_half(pc, inst, op, &operands, target)?;
+        second.run = second.inner;
+        for span in second.spans() {
+            prepared.add_span(span);
+        }
+        for (count, other) in prepared.n_vectors.iter_mut().zip(second.n_vectors) {
+            *count = (*count).max(other);
+        }
+        prepared.dual = Some(Box::new(second));
+        stage_result(&mut prepared, forms::DUAL_STAGE);
+        prepared.run = forms::run_dual;
+    } else if inst.mods.sdwa.is_some() {
+        stage_sdwa(&mut prepared);
+    } else if inst.mods.dpp.is_some() {
+        prepared.unstaged[0] = prepared.src[0];
+        prepared.src[0] = Source::Vector(forms::SOURCE_STAGE);
+        prepared.run = forms::run_dpp;
+    }
+    Ok(prepared)
+}
+
+fn stage_result(prepared: &mut Prepared, stage: u16) {
+    prepared.final_dst = prepared.dst[0];
+    if let Dest::Vector(_) = prepared.dst[0] {
+        prepared.dst[0] = Dest::Vector(stage);
+    }
+}
+
+fn stage_sdwa(prepared: &mut Prepared) {
+    prepared.unstaged = [prepared.src[0], prepared.src[1]];
+    prepared.src[0] = Source::Vector(forms::SOURCE_STAGE);
+    if prepared.inst.row().operands.iter().any(|spec| spec.field == Field::Src1) {
+        prepared.src[1] = Source::Vector(forms::SECOND_STAGE);
+    }
+    let is_whole = prepared.inst.mods.sdwa.is_some_and(|sdwa| sdwa.dst_sel == SdwaSel::Dword);
+    prepared.final_dst = prepared.dst[0];
+    if !is_whole {
+        stage_result(prepared, forms::RESULT_STAGE);
+    }
+    prepared.run = forms::run_sdwa;
+}
+
+/// One operation with its operands; a dual-issue pair has two.
+fn prepare_half(pc: u64, inst: Inst, op: Op, operands: &[Operand], target: Target) -> Result<Prepared, Cause> {
+    let row = op.row();
+    let (run, is_approximate) = match sem::meaning(op) {
+        Meaning::Exact(run) => (run, false),
+        Meaning::Approximate(_, run) => (run, true),
+        Meaning::Unsupported => return Err(unsupported(&inst, target, "no meaning is implemented")),
+    };
+    let mut prepared = Prepared {
+        pc,
+        inst,
+        run,
+        inner: run,
+        dual: None,
+        dst: [Dest::None; 2],
+        final_dst: Dest::None,
+        src: [Source::None; MAX_OPERANDS],
+        unstaged: [Source::None; 2],
+        bits: [32; MAX_OPERANDS],
+        neg: [false; MAX_OPERANDS],
+        abs: [false; MAX_OPERANDS],
+        high: [false; MAX_OPERANDS],
+        is_address: [false; MAX_OPERANDS],
+        is_dst_high: inst.mods.op_sel & 8 != 0,
+        has_signs: false,
+        has_output: inst.mods.clamp || inst.mods.omod != OutputScale::One,
+        class: class(&inst, op),
+        queue: queue(&inst, op),
+        counters: counters(&inst, target),
+        n_vectors: [0; 2],
+        is_approximate,
+        spans: [Span::default(); MAX_SPANS],
+        n_spans: 0,
+    };
+    let is_dual = inst.dual.is_some();
+    let (mut n_dst, mut n_src) = (0, 0);
+    for (index, (spec, operand)) in row.operands.iter().zip(operands).enumerate() {
+        let registers = if op == inst.op { inst.registers(index, target) } else { spec.ty.bits(target).div_ceil(32) };
+        let registers = u16::try_from(registers).expect("at most 32 registers");
+        check_tuple(&inst, *operand, registers, target)?;
+        note_registers(&mut prepared, *operand, registers, spec.is_dst);
+        if spec.is_dst {
+            prepared.dst[n_dst] = dest(*operand);
+            n_dst += 1;
+            continue;
+        }
+        prepared.src[n_src] = source(*operand, spec.ty, target);
+        set_modifiers(&mut prepared, n_src, spec, is_dual, target);
+        if matches!(spec.ty, Ty::VAddr | Ty::SAddr | Ty::BAddr) {
+            prepared.bits[n_src] = if registers == 2 { 64 } else { 32 };
+        }
+        n_src += 1;
+    }
+    if row.has(Effect::ReadsDst) {
+        let destinations = row.operands.iter().zip(operands).filter(|(spec, _)| spec.is_dst);
+        for (spec, operand) in destinations {
+            prepared.src[n_src] = source(*operand, spec.ty, target);
+            prepared.bits[n_src] = narrow_bits(spec.ty, target);
+            prepared.high[n_src] = inst.mods.op_sel & 8 != 0 && spec.ty.is_16_bit();
+            n_src += 1;
+        }
+    }
+    note_effects(&mut prepared, op, target);
+    prepared.has_signs = prepared.neg.iter().chain(&prepared.abs).any(|set| *set);
+    Ok(prepared)
+}
+
+fn narrow_bits(ty: Ty, target: Target) -> u8 {
+    u8::try_from(ty.bits(target).min(128)).expect("at most 128")
+}
+
+/// Modifier bits belong to fields; sources are looked up by position.
+fn set_modifiers(prepared: &mut Prepared, position: usize, spec: &OperandSpec, is_dual: bool, target: Target) {
+    prepared.bits[position] = narrow_bits(spec.ty, target);
+    prepared.is_address[position] = matches!(spec.field, Field::Addr | Field::Saddr | Field::Vaddr);
+    let number = match spec.field {
+        Field::Src0 | Field::Vsrc0 => 0,
+        Field::Src1 => 1,
+        Field::Src2 => 2,
+        _ => return,
+    };
+    let mods = &prepared.inst.mods;
+    let is_set = |bits: u8| bits >> number & 1 == 1;
+    if spec.ty.is_float() && !is_dual {
+        prepared.neg[position] = is_set(mods.neg);
+        prepared.abs[position] = is_set(mods.abs);
+    }
+    prepared.high[position] = is_set(mods.op_sel) && spec.ty.is_16_bit();
+}
+
+fn check_tuple(inst: &Inst, operand: Operand, registers: u16, target: Target) -> Result<(), Cause> {
+    let last = |first: u8| u16::from(first) + registers.max(1) - 1;
+    let fits = match operand {
+        Operand::Vgpr(first) | Operand::Acc(first) => last(first) < 256,
+        Operand::Sgpr(first) => last(first) <= u16::from(scalar::VCC) + 1,
+        Operand::Special(SpecialReg::Ttmp(first)) => last(first) < 16,
+        _ => true,
+    };
+    if fits { Ok(()) } else { Err(unsupported(inst, target, "a register tuple runs past the last register")) }
+}
+
+fn note_registers(prepared: &mut Prepared, operand: Operand, registers: u16, is_destination: bool) {
+    let count = u8::try_from(registers).unwrap_or(u8::MAX);
+    let first = match operand {
+        Operand::Vgpr(number) => 128 + u16::from(number),
+        Operand::Acc(number) => 128 + FIRST_ACC + u16::from(number),
+        Operand::Sgpr(number) => u16::from(number),
+        Operand::Special(register) => match special_slot(register) {
+            Some(slot) => u16::from(slot),
+            None => return,
+        },
+        _ => return,
+    };
+    let kind = usize::from(matches!(operand, Operand::Acc(_)));
+    if let Operand::Vgpr(number) | Operand::Acc(number) = operand {
+        prepared.n_vectors[kind] = prepared.n_vectors[kind].max(u16::from(number) + registers);
+    }
+    prepared.add_span(Span { first, count, is_destination });
+}
+
+/// Registers that a row reads and writes without naming them.
+fn note_effects(prepared: &mut Prepared, op: Op, target: Target) {
+    let row = op.row();
+    let words = u8::try_from(target.wave_width() / 32).expect("1 or 2");
+    let mut add = |first: u8, count: u8, is_destination: bool| {
+        prepared.add_span(Span { first: first.into(), count, is_destination });
+    };
+    if row.has(Effect::ReadsVcc) {
+        add(scalar::VCC, words, false);
+    }
+    if row.has(Effect::ReadsM0) {
+        add(scalar::M0, 1, false);
+    }
+}
+
+/// The slot of a special register that holds a value of its own.
+fn special_slot(register: SpecialReg) -> Option<u8> {
+    Some(match register {
+        SpecialReg::FlatScratchLo => scalar::FLAT_SCRATCH,
+        SpecialReg::FlatScratchHi => scalar::FLAT_SCRATCH + 1,
+        SpecialReg::XnackMaskLo => scalar::XNACK_MASK,
+        SpecialReg::XnackMaskHi => scalar::XNACK_MASK + 1,
+        SpecialReg::VccLo => scalar::VCC,
+        SpecialReg::VccHi => scalar::VCC + 1,
+        SpecialReg::Ttmp(number) => scalar::TTMP + number,
+        SpecialReg::M0 => scalar::M0,
+        SpecialReg::ExecLo => scalar::EXEC,
+        SpecialReg::ExecHi => scalar::EXEC_HI,
+        _ => return None,
+    })
+}
+
+fn dest(operand: Operand) -> Dest {
+    match operand {
+        Operand::Vgpr(number) => Dest::Vector(number.into()),
+        Operand::Acc(number) => Dest::Vector(FIRST_ACC + u16::from(number)),
+        Operand::Sgpr(number) => Dest::Scalar(number),
+        Operand::Special(register) => special_slot(register).map_or(Dest::None, Dest::Scalar),
+        _ => Dest::None,
+    }
+}
+
+fn source(operand: Operand, ty: Ty, target: Target) -> Source {
+    match operand {
+        Operand::None => Source::None,
+        Operand::Vgpr(number) => Source::Vector(number.into()),
+        Operand::Acc(number) => Source::Vector(FIRST_ACC + u16::from(number)),
+        Operand::Sgpr(number) => Source::Scalar(number),
+        Operand::Special(register) => special_source(register, ty),
+        Operand::Int(value) => Source::Const(integer(value, ty, target)),
+        Operand::Float(value) => Source::Const(match ty {
+            Ty::F16 | Ty::B16 | Ty::U16 | Ty::I16 | Ty::F16x2 | Ty::I16x2 => value.bits16().into(),
+            Ty::Bf16 | Ty::Bf16x2 => u64::from(value.bits32() >> 16),
+            Ty::B32x2 | Ty::F32x2 => value.bits32().into(),
+            _ if ty.bits(target) == 64 => value.bits64(),
+            _ => value.bits32().into(),
+        }),
+        Operand::Literal(value) => Source::Const(match ty {
+            Ty::F64 => u64::from(value) << 32,
+            Ty::I64 => i64::from(value.cast_signed()).cast_unsigned(),
+            _ => value.into(),
+        }),
+        Operand::Imm(value) => Source::Const(value.into()),
+    }
+}
+
+fn integer(value: i32, ty: Ty, target: Target) -> u64 {
+    let is_wide = ty.bits(target) == 64 && !matches!(ty, Ty::B32x2 | Ty::F32x2);
+    if is_wide { i64::from(value).cast_unsigned() } else { value.cast_unsigned().into() }
+}
+
+fn special_source(register: SpecialReg, ty: Ty) -> Source {
+    let aperture = |high: u32| {
+        // A 64-bit read gives the address; a 32-bit read its high half (RDNA3 ISA manual, SRC_SHARED_BASE).
+        let address = u64::from(high) << 32;
+        Source::Const(if matches!(ty, Ty::B64 | Ty::U64 | Ty::I64) { address } else { high.into() })
+    };
+    match register {
+        SpecialReg::SrcVccz => Source::Vccz,
+        SpecialReg::SrcExecz => Source::Execz,
+        SpecialReg::SrcScc => Source::Scc,
+        SpecialReg::SrcSharedBase => aperture(SHARED_APERTURE),
+        SpecialReg::SrcPrivateBase => aperture(PRIVATE_APERTURE),
+        SpecialReg::SrcSharedLimit | SpecialReg::SrcPrivateLimit => Source::Const(u32::MAX.into()),
+        other => special_slot(other).map_or(Source::Const(0), Source::Scalar),
+    }
+}
+
+fn class(inst: &Inst, op: Op) -> Class {
+    let row = op.row();
+    if row.has(Effect::Trans) {
+        return Class::Transcendental;
+    }
+    match inst.encoding {
+        Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk | Encoding::Sopp => control_class(op),
+        Encoding::Smem => Class::Smem,
+        Encoding::Ds => Class::Lds,
+        Encoding::Scratch => Class::Scratch,
+        Encoding::Flat | Encoding::Global | Encoding::Mubuf => Class::Vmem,
+        _ => Class::Valu,
+    }
+}
+
+fn control_class(op: Op) -> Class {
+    let row = op.row();
+    if row.has(Effect::Branch) || row.has(Effect::Terminator) {
+        return Class::Branch;
+    }
+    if row.has(Effect::Barrier) {
+        return Class::Barrier;
+    }
+    match op {
+        Op::Control(control) if sem::control::is_wait(control) => Class::Wait,
+        Op::Control(_) => Class::Other,
+        _ => Class::Salu,
+    }
+}
+
+fn queue(inst: &Inst, op: Op) -> Option<Queue> {
+    let row = op.row();
+    let counts = row.effects.iter().any(|effect| {
+        matches!(effect, Effect::CountsLoad | Effect::CountsStore | Effect::CountsLgkm)
+    });
+    if !counts {
+        return None;
+    }
+    Some(match inst.encoding {
+        Encoding::Ds => Queue::Lds,
+        Encoding::Global | Encoding::Scratch | Encoding::Mubuf => Queue::Vector,
+        _ => Queue::Unordered,
+    })
+}
+
+/// The counters that an instruction increments, in the scoreboard's terms.
+fn counters(inst: &Inst, target: Target) -> ([Counter; 2], usize) {
+    let mut counters = ([Counter::Vector; 2], 0);
+    for counter in inst.counters(target).take(2) {
+        counters.0[counters.1] = match counter {
+            RowCounter::Vm => Counter::Vector,
+            RowCounter::Vs => Counter::VectorStore,
+            RowCounter::Lgkm => Counter::Lgkm,
+            RowCounter::Exp => continue,
+        };
+        counters.1 += 1;
+    }
+    counters
+}
+
+/// The fault of an instruction, or a form of one, that has no meaning here.
+pub(crate) fn unsupported(inst: &Inst, target: Target, why: &str) -> Cause {
+    let op = inst.row().form(target).map_or("", |form| form.mnemonic).to_owned();
+    Cause::Unsupported { op, why: why.to_owned() }
+}

@@ -1,0 +1,85 @@
+//! The code of a loaded object, decoded once.
+
+use std::sync::OnceLock;
+
+use isa::Target;
+
+use crate::fault::Cause;
+use crate::finding::Site;
+use crate::prepare::{Prepared, prepare};
+
+type Slot = OnceLock<Result<Box<Prepared>, Box<Cause>>>;
+
+/// One executable segment. Each dword has a slot, which is filled when the dword is first executed.
+#[derive(Debug)]
+struct Code {
+    /// Address of the first byte.
+    start: u64,
+    bytes: Vec<u8>,
+    slots: Vec<Slot>,
+}
+
+/// The code of a loaded object.
+#[derive(Debug)]
+pub(crate) struct Program {
+    target: Target,
+    /// Where the image was loaded: address of a byte minus its address in the image.
+    bias: u64,
+    code: Vec<Code>,
+}
+
+impl Program {
+    /// From executable segments: loaded address and bytes of each.
+    pub(crate) fn new(target: Target, bias: u64, segments: impl Iterator<Item = (u64, Vec<u8>)>) -> Program {
+        let code = segments.map(|(start, bytes)| {
+            let mut slots = Vec::new();
+            slots.resize_with(bytes.len() / 4, OnceLock::new);
+            Code { start, bytes, slots }
+        });
+        Program { target, bias, code: code.collect() }
+    }
+
+    /// The target of the code.
+    pub(crate) fn target(&self) -> Target {
+        self.target
+    }
+
+    /// The instruction at an address.
+    #[inline]
+    pub(crate) fn fetch(&self, pc: u64) -> Result<&Prepared, Box<Cause>> {
+        for code in &self.code {
+            let offset = pc.wrapping_sub(code.start);
+            let at = usize::try_from(offset / 4).unwrap_or(usize::MAX);
+            if let Some(slot) = code.slots.get(at)
+                && offset % 4 == 0
+            {
+                let prepared = slot.get_or_init(|| self.decode(pc, &code.bytes[at * 4..]));
+                return prepared.as_deref().map_err(Clone::clone);
+            }
+        }
+        Err(Box::new(Cause::OutsideCode { address: pc.wrapping_sub(self.bias) }))
+    }
+
+    #[cold]
+    fn decode(&self, pc: u64, bytes: &[u8]) -> Result<Box<Prepared>, Box<Cause>> {
+        let inst = isa::decode(self.target, bytes).map_err(|error| {
+            let shown = bytes.iter().take(8).map(|byte| format!("{byte:02x}"));
+            Box::new(Cause::UnknownInstruction { bytes: shown.collect::<Vec<_>>().join(" "), error: error.problem.to_string() })
+        })?;
+        prepare(pc, inst, self.target).map(Box::new).map_err(Box::new)
+    }
+
+    /// How reports name the instruction at an address.
+    pub(crate) fn site(&self, pc: u64) -> Site {
+        let code = self.code.iter().find_map(|code| {
+            let offset = usize::try_from(pc.checked_sub(code.start)?).ok()?;
+            code.bytes.get(offset..)
+        });
+        let instruction = match code.map(|bytes| isa::decode(self.target, bytes)) {
+            Some(Ok(inst)) => isa::disasm::disassemble(self.target, &inst),
+            Some(Err(error)) => format!("({})", error.problem),
+            None => "(outside the code)".to_owned(),
+        };
+        Site { address: pc.wrapping_sub(self.bias), instruction }
+    }
+}

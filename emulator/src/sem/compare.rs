@@ -1,0 +1,150 @@
+//! Vector compares: every test on every type.
+//!
+//! `v_cmp` writes one bit a lane to a mask, zero where EXEC is zero. `v_cmpx` writes EXEC; on gfx950 it
+//! writes its mask destination as well.
+
+use std::cmp::Ordering;
+
+use isa::Op;
+use isa::table::{Compare, CompareType, Test};
+
+use crate::exec::{Exec, Outcome};
+use crate::float::{class16, class32, class64, f16_to_f64};
+use crate::prepare::{Dest, Prepared};
+use crate::sem::Meaning::{self, Exact};
+use crate::sem::integer::{sign_extend, signed};
+use crate::wave::{ROW_LANES, scalar};
+
+pub(crate) fn meaning(op: Compare) -> Meaning {
+    if op.test == Test::Class {
+        return match op.ty {
+            CompareType::F16 => Exact(|x, i| x.compare_class(i, |exec, row| exec.signed_half_row(i, 0, row).map(class16))),
+            CompareType::F32 => Exact(|x, i| x.compare_class(i, |exec, row| exec.signed_row(i, 0, row, &mut [0; ROW_LANES]).map(class32))),
+            CompareType::F64 => Exact(|x, i| x.compare_class(i, |exec, row| exec.signed_wide_row(i, 0, row).map(class64))),
+            _ => Meaning::Unsupported,
+        };
+    }
+    match op.ty {
+        CompareType::F16 => Exact(|x, i| x.compare_halves(i, true, |a, b| f16_to_f64(a).partial_cmp(&f16_to_f64(b)))),
+        CompareType::F32 => Exact(|x, i| x.compare_floats(i)),
+        CompareType::F64 => Exact(|x, i| x.compare_wide(i, true, |a, b| f64::from_bits(a).partial_cmp(&f64::from_bits(b)))),
+        CompareType::I16 => Exact(|x, i| x.compare_halves(i, false, |a, b| Some(signed(sign_extend(a, 16)).cmp(&signed(sign_extend(b, 16)))))),
+        CompareType::U16 => Exact(|x, i| x.compare_halves(i, false, |a, b| Some(a.cmp(&b)))),
+        CompareType::I32 => Exact(|x, i| x.compare_ints(i, |bits| bits ^ 0x8000_0000)),
+        CompareType::U32 => Exact(|x, i| x.compare_ints(i, |bits| bits)),
+        CompareType::I64 => Exact(|x, i| x.compare_wide(i, false, |a, b| Some(a.cast_signed().cmp(&b.cast_signed())))),
+        CompareType::U64 => Exact(|x, i| x.compare_wide(i, false, |a, b| Some(a.cmp(&b)))),
+    }
+}
+
+/// The test of the instruction; a compare is only ever run for its own operation.
+fn test(inst: &Prepared) -> Test {
+    match inst.inst.op {
+        Op::Compare(compare) => compare.test,
+        _ => Test::False,
+    }
+}
+
+/// Whether a test holds for an ordering; `None` is unordered.
+fn holds(test: Test, order: Option<Ordering>) -> bool {
+    let [lt, eq, gt, un] = [Some(Ordering::Less), Some(Ordering::Equal), Some(Ordering::Greater), None].map(|o| o == order);
+    match test {
+        Test::False | Test::Class => false,
+        Test::Lt => lt,
+        Test::Eq => eq,
+        Test::Le => lt || eq,
+        Test::Gt => gt,
+        Test::Lg => lt || gt,
+        Test::Ge => gt || eq,
+        Test::O => !un,
+        Test::U => un,
+        Test::Nge => !(gt || eq),
+        Test::Nlg => !(lt || gt),
+        Test::Ngt => !gt,
+        Test::Nle => !(lt || eq),
+        Test::Neq => !eq,
+        Test::Nlt => !lt,
+        Test::True => true,
+    }
+}
+
+/// One bit a lane.
+#[inline]
+fn gather(f: impl Fn(usize) -> bool) -> u32 {
+    (0..ROW_LANES).fold(0, |bits, lane| bits | u32::from(f(lane)) << lane)
+}
+
+impl Exec<'_> {
+    /// Writes a compare's result where the instruction says.
+    fn finish_compare(&mut self, inst: &Prepared, rows: impl Fn(&Self, usize) -> u32) -> Outcome {
+        let bits = self.compare(inst, rows);
+        self.set_lane_mask(inst, inst.dst[0], bits);
+        if matches!(inst.inst.op, Op::Compare(Compare { writes_exec: true, .. })) {
+            self.set_lane_mask(inst, Dest::Scalar(scalar::EXEC), bits);
+        }
+        Ok(())
+    }
+
+    fn compare_floats(&mut self, inst: &Prepared) -> Outcome {
+        let test = test(inst);
+        self.finish_compare(inst, |exec, row| {
+            let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
+            let a = exec.float_row(inst, 0, row, &mut x).map(f32::from_bits);
+            let b = exec.float_row(inst, 1, row, &mut y).map(f32::from_bits);
+            match test {
+                Test::Lt => gather(|lane| a[lane] < b[lane]),
+                Test::Eq => gather(|lane| a[lane] == b[lane]),
+                Test::Le => gather(|lane| a[lane] <= b[lane]),
+                Test::Gt => gather(|lane| a[lane] > b[lane]),
+                Test::Ge => gather(|lane| a[lane] >= b[lane]),
+                test => gather(|lane| holds(test, a[lane].partial_cmp(&b[lane]))),
+            }
+        })
+    }
+
+    /// 32-bit integers; `order` maps them to the order of unsigned numbers.
+    fn compare_ints(&mut self, inst: &Prepared, order: impl Fn(u32) -> u32) -> Outcome {
+        let test = test(inst);
+        self.finish_compare(inst, |exec, row| {
+            let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
+            let a = exec.source_row(inst, 0, row, &mut x).map(&order);
+            let b = exec.source_row(inst, 1, row, &mut y).map(&order);
+            match test {
+                Test::Lt => gather(|lane| a[lane] < b[lane]),
+                Test::Eq => gather(|lane| a[lane] == b[lane]),
+                Test::Le => gather(|lane| a[lane] <= b[lane]),
+                Test::Gt => gather(|lane| a[lane] > b[lane]),
+                Test::Lg => gather(|lane| a[lane] != b[lane]),
+                Test::Ge => gather(|lane| a[lane] >= b[lane]),
+                test => gather(|lane| holds(test, Some(a[lane].cmp(&b[lane])))),
+            }
+        })
+    }
+
+    fn compare_halves(&mut self, inst: &Prepared, is_float: bool, order: impl Fn(u32, u32) -> Option<Ordering>) -> Outcome {
+        let test = test(inst);
+        self.finish_compare(inst, |exec, row| {
+            let source = |k: usize| if is_float { exec.half_float_row(inst, k, row) } else { exec.half_row(inst, k, row) };
+            let (a, b) = (source(0), source(1));
+            gather(|lane| holds(test, order(a[lane], b[lane])))
+        })
+    }
+
+    fn compare_wide(&mut self, inst: &Prepared, is_float: bool, order: impl Fn(u64, u64) -> Option<Ordering>) -> Outcome {
+        let test = test(inst);
+        self.finish_compare(inst, |exec, row| {
+            let source = |k: usize| if is_float { exec.double_row(inst, k, row) } else { exec.wide_row(inst, k, row) };
+            let (a, b) = (source(0), source(1));
+            gather(|lane| holds(test, order(a[lane], b[lane])))
+        })
+    }
+
+    /// Classes of source 0 against the mask in source 1. Subnormals are told apart whatever MODE says.
+    fn compare_class(&mut self, inst: &Prepared, classes: impl Fn(&Self, usize) -> [u32; ROW_LANES]) -> Outcome {
+        self.finish_compare(inst, |exec, row| {
+            let (classes, mut x) = (classes(exec, row), [0; ROW_LANES]);
+            let masks = exec.source_row(inst, 1, row, &mut x);
+            gather(|lane| classes[lane] & masks[lane] != 0)
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! Program control: branches, waits, barriers, messages, hints.
+
+use isa::table::Control;
+use isa::waits::WaitCounts;
+
+use crate::checks::undefined;
+use crate::checks::waits::{Counter, Queue};
+use crate::exec::{Exec, Outcome};
+use crate::fault::Cause;
+use crate::prepare::Prepared;
+use crate::sem::Meaning::{self, Exact, Unsupported};
+use crate::taint::Bits;
+use crate::wave::{Status, scalar};
+
+/// Whether the instruction only waits on counters.
+pub(crate) fn is_wait(op: Control) -> bool {
+    matches!(
+        op,
+        Control::SWaitcnt
+            | Control::SWaitcntVscnt
+            | Control::SWaitcntVmcnt
+            | Control::SWaitcntExpcnt
+            | Control::SWaitcntLgkmcnt
+            | Control::SWaitcntDepctr
+            | Control::SWaitIdle
+    )
+}
+
+pub(crate) fn meaning(op: Control) -> Meaning {
+    match op {
+        // Branches and ends.
+        Control::SBranch => Exact(|x, i| x.branch(i, true)),
+        Control::SCbranchScc0 => Exact(|x, i| x.branch_scc(i, false)),
+        Control::SCbranchScc1 => Exact(|x, i| x.branch_scc(i, true)),
+        Control::SCbranchVccz => Exact(|x, i| x.branch_vcc(i, true)),
+        Control::SCbranchVccnz => Exact(|x, i| x.branch_vcc(i, false)),
+        Control::SCbranchExecz => Exact(|x, i| x.branch(i, x.wave.exec() == 0)),
+        Control::SCbranchExecnz => Exact(|x, i| x.branch(i, x.wave.exec() != 0)),
+        Control::SGetpcB64 => Exact(|x, i| x.save_pc(i)),
+        Control::SSetpcB64 => Exact(|x, i| x.jump(i)),
+        Control::SSwappcB64 => Exact(|x, i| x.jump_and_save(i)),
+        Control::SCallB64 => Exact(|x, i| x.save_pc(i).and_then(|()| x.branch(i, true))),
+        Control::SEndpgm | Control::SEndpgmSaved => Exact(|x, _| x.stop(Status::Ended)),
+        Control::SCodeEnd => Exact(|x, i| x.refuse(i, "it only pads the end of code; the kernel ran past its end")),
+        Control::STrap => Exact(|_, i| Err(Box::new(Cause::Trap { id: i.constant() }))),
+
+        // Waits, barriers, messages.
+        Control::SBarrier => Exact(|x, _| x.stop(Status::AtBarrier)),
+        Control::SWaitcnt => Exact(|x, i| x.wait_counts(i)),
+        Control::SWaitcntVscnt => Exact(|x, i| x.wait(Counter::VectorStore, i)),
+        Control::SWaitcntVmcnt => Exact(|x, i| x.wait(Counter::Vector, i)),
+        Control::SWaitcntLgkmcnt => Exact(|x, i| x.wait(Counter::Lgkm, i)),
+        Control::SWaitIdle => Exact(|x, _| x.wait_idle()),
+        // Nothing here exports, and ALU dependencies are resolved by hardware or are no counter's business.
+        Control::SWaitcntExpcnt | Control::SWaitcntDepctr => Exact(|_, _| Ok(())),
+        Control::SSendmsg => Exact(|x, i| x.message(i)),
+        Control::SSendmsghalt | Control::SSendmsgRtnB32 | Control::SSendmsgRtnB64 => Unsupported,
+
+        // Hints and states.
+        Control::SNop | Control::SSleep | Control::SSetprio | Control::SWakeup | Control::SIcacheInv => Exact(|_, _| Ok(())),
+        Control::SDelayAlu | Control::SClause | Control::SSetInstPrefetchDistance => Exact(|_, _| Ok(())),
+        Control::SSethalt => Exact(|x, i| x.halt(i)),
+        Control::SRoundMode => Exact(|x, i| x.set_mode_field(i, 0, 4, i.constant().into())),
+        Control::SDenormMode => Exact(|x, i| x.set_mode_field(i, 4, 4, i.constant().into())),
+        Control::SGetregB32 => Exact(|x, i| x.get_register(i)),
+        Control::SSetregB32 => Exact(|x, i| x.set_register(i)),
+        Control::SSetregImm32B32 => Exact(|x, i| x.set_register(i)),
+    }
+}
+
+/// The hardware register MODE.
+///
+/// Source: LLVM 22, `AMDGPU::Hwreg` (the number is the same on both targets).
+const HWREG_MODE: u16 = 1;
+
+/// A field of SIMM16 of S_GETREG and S_SETREG: register 5:0, first bit 10:6, bits minus one 15:11.
+struct HardwareField {
+    register: u16,
+    first: u32,
+    count: u32,
+}
+
+fn hardware_field(inst: &Prepared) -> HardwareField {
+    let bits = inst.constant();
+    HardwareField { register: bits & 0x3f, first: u32::from(bits >> 6 & 0x1f), count: u32::from(bits >> 11) + 1 }
+}
+
+fn field_mask(count: u32) -> u32 {
+    (((1_u64 << count) - 1) & 0xffff_ffff) as u32
+}
+
+/// Bits of MODE that select rounding: only round-to-nearest-even (0) is emulated.
+const ROUND_BITS: u32 = 0xf;
+
+impl Exec<'_> {
+    fn branch(&mut self, inst: &Prepared, taken: bool) -> Outcome {
+        if taken {
+            let distance = i64::from(inst.signed_constant()) * 4;
+            self.wave.pc = inst.next_pc().wrapping_add_signed(distance);
+        }
+        Ok(())
+    }
+
+    fn branch_scc(&mut self, inst: &Prepared, when: bool) -> Outcome {
+        if self.wave.is_scc_undefined {
+            undefined::branch(self, inst, "SCC");
+        }
+        self.branch(inst, self.wave.scc == when)
+    }
+
+    fn branch_vcc(&mut self, inst: &Prepared, when_zero: bool) -> Outcome {
+        let (mask, unsure) = (self.wave.mask(scalar::VCC), self.wave.mask_undefined(scalar::VCC));
+        // A bit that is surely set decides it.
+        if unsure != 0 && mask & !unsure == 0 {
+            undefined::branch(self, inst, "VCC");
+        }
+        self.branch(inst, (mask == 0) == when_zero)
+    }
+
+    fn save_pc(&mut self, inst: &Prepared) -> Outcome {
+        self.set_scalar64(inst, inst.dst[0], Bits::defined(inst.next_pc()));
+        Ok(())
+    }
+
+    fn jump(&mut self, inst: &Prepared) -> Outcome {
+        let target = self.scalar_source(inst, 0);
+        if target.undefined != 0 {
+            undefined::branch(self, inst, "the target address");
+        }
+        self.wave.pc = target.value;
+        Ok(())
+    }
+
+    fn jump_and_save(&mut self, inst: &Prepared) -> Outcome {
+        self.jump(inst)?;
+        self.save_pc(inst)
+    }
+
+    fn stop(&mut self, status: Status) -> Outcome {
+        self.wave.status = status;
+        Ok(())
+    }
+
+    fn halt(&mut self, inst: &Prepared) -> Outcome {
+        // Bit 0 halts; other bits concern the debugger.
+        if inst.constant() & 1 == 1 { self.stop(Status::Halted) } else { Ok(()) }
+    }
+
+    fn wait_counts(&mut self, inst: &Prepared) -> Outcome {
+        let counts = WaitCounts::from_imm(self.target, inst.constant());
+        self.wave.scoreboard.wait(Counter::Vector, counts.vm);
+        self.wave.scoreboard.wait(Counter::Lgkm, counts.lgkm);
+        Ok(())
+    }
+
+    /// A wait of its own counter: the constant plus a scalar register, which only NULL makes useful.
+    fn wait(&mut self, counter: Counter, inst: &Prepared) -> Outcome {
+        let register = self.uniform(inst.src[0]) as u32;
+        let limit = u32::from(inst.constant()).saturating_add(register);
+        self.wave.scoreboard.wait(counter, limit);
+        Ok(())
+    }
+
+    fn wait_idle(&mut self) -> Outcome {
+        for counter in [Counter::Vector, Counter::VectorStore, Counter::Lgkm] {
+            self.wave.scoreboard.wait(counter, 0);
+        }
+        Ok(())
+    }
+
+    /// Messages have no receiver here; they only count.
+    fn message(&mut self, inst: &Prepared) -> Outcome {
+        self.wave.scoreboard.issue(inst.pc, Queue::Unordered, &[Counter::Lgkm], Default::default());
+        Ok(())
+    }
+
+    fn get_register(&mut self, inst: &Prepared) -> Outcome {
+        let field = hardware_field(inst);
+        if field.register != HWREG_MODE {
+            return self.refuse(inst, "only the MODE register is emulated");
+        }
+        let value = self.wave.mode_bits >> field.first & field_mask(field.count);
+        self.set_scalar32(inst, inst.dst[0], Bits::defined(value.into()));
+        Ok(())
+    }
+
+    fn set_register(&mut self, inst: &Prepared) -> Outcome {
+        let field = hardware_field(inst);
+        if field.register != HWREG_MODE {
+            return self.refuse(inst, "only the MODE register is emulated");
+        }
+        let value = self.uniform(inst.src[1]) as u32;
+        self.set_mode_field(inst, field.first, field.count, value)
+    }
+
+    fn set_mode_field(&mut self, inst: &Prepared, first: u32, count: u32, value: u32) -> Outcome {
+        let mask = field_mask(count);
+        let bits = self.wave.mode_bits & !(mask << first) | (value & mask) << first;
+        if bits & ROUND_BITS != 0 {
+            return self.refuse(inst, "only rounding to nearest even is emulated");
+        }
+        self.wave.set_mode(bits);
+        Ok(())
+    }
+}
+
+/// MODE when a wave starts, by its descriptor.
+pub(crate) fn initial_mode(descriptor: &codeobj::KernelDescriptor) -> u32 {
+    // The descriptor's denormal fields have the encoding of MODE's.
+    let denorm = |mode: codeobj::DenormMode| match mode {
+        codeobj::DenormMode::FlushSourceAndResult => 0,
+        codeobj::DenormMode::FlushResult => 1,
+        codeobj::DenormMode::FlushSource => 2,
+        codeobj::DenormMode::Keep => 3,
+    };
+    let bit = |set: bool, place: u32| u32::from(set) << place;
+    denorm(descriptor.denorm_mode_f32) << 4
+        | denorm(descriptor.denorm_mode_f16_f64) << 6
+        | bit(descriptor.dx10_clamp, 8)
+        | bit(descriptor.ieee_mode, 9)
+        | bit(descriptor.fp16_overflow, 23)
+}

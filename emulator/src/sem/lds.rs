@@ -1,0 +1,237 @@
+//! LDS: loads, stores, and the lane moves that use its crossbar.
+//!
+//! Addresses are bytes from the start of the workgroup's allocation. LDS operations of a wave take
+//! effect in their order.
+
+use isa::table::Lds;
+
+use crate::exec::{Exec, Outcome};
+use crate::prepare::{Dest, Prepared, Source, Span};
+use crate::sem::Meaning::{self, Exact, Unsupported};
+use crate::sem::access::{Extend, Space};
+use crate::taint::Bits;
+use crate::wave::{ROW_LANES, Row};
+
+pub(crate) fn meaning(op: Lds) -> Meaning {
+    match op {
+        // Loads.
+        Lds::DsLoadU8 => Exact(|x, i| x.lds_load::<1>(i, Extend::Zero)),
+        Lds::DsLoadI8 => Exact(|x, i| x.lds_load::<1>(i, Extend::Sign)),
+        Lds::DsLoadU16 => Exact(|x, i| x.lds_load::<2>(i, Extend::Zero)),
+        Lds::DsLoadI16 => Exact(|x, i| x.lds_load::<2>(i, Extend::Sign)),
+        Lds::DsLoadU8D16 => Exact(|x, i| x.lds_load::<1>(i, Extend::HalfZero(0))),
+        Lds::DsLoadU8D16Hi => Exact(|x, i| x.lds_load::<1>(i, Extend::HalfZero(16))),
+        Lds::DsLoadI8D16 => Exact(|x, i| x.lds_load::<1>(i, Extend::HalfSign(0))),
+        Lds::DsLoadI8D16Hi => Exact(|x, i| x.lds_load::<1>(i, Extend::HalfSign(16))),
+        Lds::DsLoadU16D16 => Exact(|x, i| x.lds_load::<2>(i, Extend::HalfZero(0))),
+        Lds::DsLoadU16D16Hi => Exact(|x, i| x.lds_load::<2>(i, Extend::HalfZero(16))),
+        Lds::DsLoadB32 => Exact(|x, i| x.lds_load::<4>(i, Extend::Words)),
+        Lds::DsLoadB64 => Exact(|x, i| x.lds_load::<8>(i, Extend::Words)),
+        Lds::DsLoadB96 => Exact(|x, i| x.lds_load::<12>(i, Extend::Words)),
+        Lds::DsLoadB128 => Exact(|x, i| x.lds_load::<16>(i, Extend::Words)),
+        Lds::DsLoad2addrB32 => Exact(|x, i| x.lds_load_pair::<4>(i, 4)),
+        Lds::DsLoad2addrStride64B32 => Exact(|x, i| x.lds_load_pair::<4>(i, 256)),
+        Lds::DsLoad2addrB64 => Exact(|x, i| x.lds_load_pair::<8>(i, 8)),
+        Lds::DsLoad2addrStride64B64 => Exact(|x, i| x.lds_load_pair::<8>(i, 512)),
+        Lds::DsReadB64TrB16 => Exact(|x, i| x.lds_load_transposed(i)),
+        // The lane map of the 8-bit form has no independent witness.
+        Lds::DsReadB64TrB8 => Unsupported,
+
+        // Stores.
+        Lds::DsStoreB8 => Exact(|x, i| x.lds_store::<1>(i, 0)),
+        Lds::DsStoreB8D16Hi => Exact(|x, i| x.lds_store::<1>(i, 16)),
+        Lds::DsStoreB16 => Exact(|x, i| x.lds_store::<2>(i, 0)),
+        Lds::DsStoreB16D16Hi => Exact(|x, i| x.lds_store::<2>(i, 16)),
+        Lds::DsStoreB32 => Exact(|x, i| x.lds_store::<4>(i, 0)),
+        Lds::DsStoreB64 => Exact(|x, i| x.lds_store::<8>(i, 0)),
+        Lds::DsStoreB96 => Exact(|x, i| x.lds_store::<12>(i, 0)),
+        Lds::DsStoreB128 => Exact(|x, i| x.lds_store::<16>(i, 0)),
+        Lds::DsStore2addrB32 => Exact(|x, i| x.lds_store_pair::<4>(i, 4)),
+        Lds::DsStore2addrStride64B32 => Exact(|x, i| x.lds_store_pair::<4>(i, 256)),
+        Lds::DsStore2addrB64 => Exact(|x, i| x.lds_store_pair::<8>(i, 8)),
+        Lds::DsStore2addrStride64B64 => Exact(|x, i| x.lds_store_pair::<8>(i, 512)),
+
+        // Lane moves.
+        Lds::DsPermuteB32 => Exact(|x, i| x.permute(i)),
+        Lds::DsBpermuteB32 => Exact(|x, i| x.backward_permute(i)),
+        Lds::DsSwizzleB32 => Exact(|x, i| x.swizzle(i)),
+    }
+}
+
+/// The lane that a lane reads in `ds_swizzle_b32`.
+///
+/// Source: RDNA3 ISA manual, `DS_SWIZZLE_B32`: quads (bit 15 set), otherwise and-, or-, xor-masks within
+/// 32 lanes; rotation (bits 15:13 = 110) within 32 lanes, direction in bit 10.
+fn swizzled_lane(pattern: u32, lane: usize) -> Option<usize> {
+    let (group, place) = (lane & !31, (lane & 31) as u32);
+    let from = match pattern >> 13 {
+        0b111 => return None,
+        0b110 => {
+            let (mask, by) = (pattern & 31, pattern >> 5 & 31);
+            let moved = if pattern >> 10 & 1 == 1 { place.wrapping_sub(by) } else { place + by };
+            place & mask | moved & !mask & 31
+        }
+        0b100 | 0b101 => place & !3 | pattern >> (2 * (place & 3)) & 3,
+        _ => (place & pattern & 31 | pattern >> 5 & 31) ^ (pattern >> 10 & 31),
+    };
+    Some(group + from as usize)
+}
+
+impl Exec<'_> {
+    /// The address of a lane, with a byte offset; addresses wrap at 32 bits.
+    #[inline]
+    fn lds_address(&self, inst: &Prepared, lane: usize, offset: u32) -> Space {
+        let base = match inst.src[0] {
+            Source::Vector(register) => self.wave.vectors.lane(register, lane),
+            uniform => (self.uniform(uniform) & 0xffff_ffff) as u32,
+        };
+        Space::Lds(base.wrapping_add(offset))
+    }
+
+    fn lds_load<const N: usize>(&mut self, inst: &Prepared, extend: Extend) -> Outcome {
+        let offset = inst.inst.mods.offset.cast_unsigned();
+        self.vector_load::<N>(inst, extend, |exec, lane| exec.lds_address(inst, lane, offset))
+    }
+
+    fn lds_store<const N: usize>(&mut self, inst: &Prepared, shift: u32) -> Outcome {
+        let offset = inst.inst.mods.offset.cast_unsigned();
+        self.vector_store::<N>(inst, 1, shift, |exec, lane| exec.lds_address(inst, lane, offset))
+    }
+
+    /// Byte offsets of a two-address instruction whose offsets count in `unit` bytes.
+    fn pair_offsets(inst: &Prepared, unit: u32) -> [u32; 2] {
+        [inst.inst.mods.offset.cast_unsigned() * unit, u32::from(inst.inst.mods.offset1) * unit]
+    }
+
+    fn lds_load_pair<const N: usize>(&mut self, inst: &Prepared, unit: u32) -> Outcome {
+        let offsets = Self::pair_offsets(inst, unit);
+        self.vector_loads::<N, 2>(inst, Extend::Words, |exec, lane| offsets.map(|offset| exec.lds_address(inst, lane, offset)))
+    }
+
+    fn lds_store_pair<const N: usize>(&mut self, inst: &Prepared, unit: u32) -> Outcome {
+        for (k, offset) in Self::pair_offsets(inst, unit).into_iter().enumerate() {
+            self.store_part::<N>(inst, 1 + k, 0, |exec, lane| exec.lds_address(inst, lane, offset))?;
+        }
+        self.issue(inst, Span::default());
+        Ok(())
+    }
+
+    /// Blocks of 16 lanes read four halves each, a row-major 4 × 16 matrix, and lane `c` of the block gets
+    /// column `c`: its half `r` comes from lane `4r + c/4`, half `c % 4`.
+    ///
+    /// Source: public Triton kernels for gfx950 run against this map.
+    fn lds_load_transposed(&mut self, inst: &Prepared) -> Outcome {
+        self.lds_load::<8>(inst, Extend::Words)?;
+        let Dest::Vector(register) = inst.dst[0] else { return Ok(()) };
+        for row in 0..self.wave.n_rows() {
+            let half = |lane: usize, r: usize| {
+                let (block, c) = (row * ROW_LANES + (lane & !15), lane & 15);
+                let word = self.wave.vectors.lane_bits(register + (c % 4 / 2) as u16, block + 4 * r + c / 4);
+                let shift = 16 * (c % 2);
+                Bits { value: word.value >> shift & 0xffff, undefined: word.undefined >> shift & 0xffff }
+            };
+            let pair = |lane: usize, r: usize| {
+                let (low, high) = (half(lane, r), half(lane, r + 1));
+                ((low.value | high.value << 16) as u32, (low.undefined | high.undefined << 16) as u32)
+            };
+            let words: [[(u32, u32); ROW_LANES]; 2] = [0, 2].map(|r| std::array::from_fn(|lane| pair(lane, r)));
+            let lanes = self.wave.active_row(row);
+            for (word, pairs) in words.iter().enumerate() {
+                let register = register + word as u16;
+                self.wave.vectors.write_row(register, row, lanes, u32::MAX, &pairs.map(|(value, _)| value));
+                if pairs.iter().any(|(_, undefined)| *undefined != 0) {
+                    self.wave.vectors.taint_row(register, row, lanes, u32::MAX, &pairs.map(|(_, undefined)| undefined));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A lane as an address counts it: bytes, four a lane, modulo the wave.
+    fn addressed_lane(&self, inst: &Prepared, lane: usize) -> usize {
+        let Space::Lds(address) = self.lds_address(inst, lane, inst.inst.mods.offset.cast_unsigned()) else { return 0 };
+        (address / 4) as usize % self.wave.width as usize
+    }
+
+    /// Each lane reads the data of the lane that its address names; inactive lanes give zero.
+    fn backward_permute(&mut self, inst: &Prepared) -> Outcome {
+        self.gather_lanes(inst, 1, |exec, lane| Some(exec.addressed_lane(inst, lane)))
+    }
+
+    fn swizzle(&mut self, inst: &Prepared) -> Outcome {
+        let pattern = inst.inst.mods.offset.cast_unsigned() & 0xffff;
+        if swizzled_lane(pattern, 0).is_none() {
+            return self.refuse(inst, "the FFT pattern");
+        }
+        self.gather_lanes(inst, 0, |_, lane| swizzled_lane(pattern, lane))
+    }
+
+    /// Each active lane gets source `k` of another lane; inactive lanes give zero.
+    fn gather_lanes(&mut self, inst: &Prepared, k: usize, from: impl Fn(&Self, usize) -> Option<usize>) -> Outcome {
+        if k == 1 {
+            self.check_address(inst);
+        }
+        let active = self.wave.active;
+        let fetch = |exec: &Self, lane: usize| match from(exec, lane) {
+            Some(source) if active >> source & 1 == 1 => exec.lane_source(inst.src[k], source as u32),
+            _ => Bits::default(),
+        };
+        let rows: Vec<(Row, Row)> = (0..self.wave.n_rows())
+            .map(|row| {
+                let bits: [Bits; ROW_LANES] = std::array::from_fn(|lane| fetch(self, row * ROW_LANES + lane));
+                (bits.map(|bits| bits.value as u32), bits.map(|bits| bits.undefined as u32))
+            })
+            .collect();
+        self.put_lanes(inst, &rows);
+        Ok(())
+    }
+
+    /// Each active lane sends its data to the lane that its address names; the highest sender wins, lanes
+    /// without a sender get zero.
+    fn permute(&mut self, inst: &Prepared) -> Outcome {
+        self.check_address(inst);
+        let mut rows = vec![([0; ROW_LANES], [0; ROW_LANES]); self.wave.n_rows()];
+        for lane in (0..self.wave.width as usize).filter(|lane| self.wave.active >> lane & 1 == 1) {
+            let to = self.addressed_lane(inst, lane);
+            let bits = self.lane_source(inst.src[1], lane as u32);
+            let (values, undefined) = &mut rows[to / ROW_LANES];
+            values[to % ROW_LANES] = bits.value as u32;
+            undefined[to % ROW_LANES] = bits.undefined as u32;
+        }
+        self.put_lanes(inst, &rows);
+        Ok(())
+    }
+
+    fn put_lanes(&mut self, inst: &Prepared, rows: &[(Row, Row)]) {
+        if let Dest::Vector(register) = inst.dst[0] {
+            for (row, (values, undefined)) in rows.iter().enumerate() {
+                let lanes = self.wave.active_row(row);
+                self.wave.vectors.write_row(register, row, lanes, u32::MAX, values);
+                if undefined.iter().any(|bits| *bits != 0) {
+                    self.wave.vectors.taint_row(register, row, lanes, u32::MAX, undefined);
+                }
+            }
+        }
+        self.issue(inst, if self.wave.active == 0 { Span::default() } else { inst.result_span() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swizzle_patterns() {
+        // xor 1 within 32 lanes: and 0x1f, or 0, xor 1.
+        let xor1 = 1 << 10 | 0x1f;
+        assert_eq!([0, 1, 33].map(|lane| swizzled_lane(xor1, lane)), [Some(1), Some(0), Some(32)]);
+        // Broadcast lane 5 of each 32: and 0, or 5.
+        assert_eq!([0, 40].map(|lane| swizzled_lane(5 << 5, lane)), [Some(5), Some(37)]);
+        // Quads reversed: 3, 2, 1, 0.
+        assert_eq!([4, 5, 7].map(|lane| swizzled_lane(0x801b, lane)), [Some(7), Some(6), Some(4)]);
+        // Rotation by one lane: up, then down.
+        assert_eq!([0, 31].map(|lane| swizzled_lane(0xc020, lane)), [Some(1), Some(0)]);
+        assert_eq!([0, 31].map(|lane| swizzled_lane(0xc420, lane)), [Some(31), Some(30)]);
+        assert_eq!(swizzled_lane(0xe000, 0), None);
+    }
+}

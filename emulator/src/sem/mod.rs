@@ -1,0 +1,58 @@
+//! What instructions do: one file a family of the instruction tables, under the same names.
+//!
+//! Each family matches its operations without a wildcard, so that a row without a meaning does not
+//! compile. An arm is one line: the fidelity of the result, and a closure that hands a function of one
+//! lane (or of scalars) to a method that runs it (`lanes`, `scalars`, `lds`, `flat`). Shared arithmetic
+//! lives in `float` and `integer`; the rules of undefined bits in `taint`.
+
+pub(crate) mod access;
+mod buffer;
+mod compare;
+pub(crate) mod control;
+mod convert;
+mod flat;
+mod float;
+pub(crate) mod forms;
+mod half;
+mod int;
+mod integer;
+mod lane;
+mod lds;
+mod packed;
+mod salu;
+mod smem;
+
+use isa::Op;
+
+use crate::fidelity::Bound;
+use crate::prepare::Handler;
+
+/// What an operation does, and how far its result can be trusted.
+#[derive(Clone, Copy)]
+pub(crate) enum Meaning {
+    /// The bits are defined by the ISA manuals and IEEE 754.
+    Exact(Handler),
+    /// The bits are within a bound of hardware's.
+    Approximate(Bound, Handler),
+    /// Refused.
+    Unsupported,
+}
+
+/// The meaning of an operation.
+pub(crate) fn meaning(op: Op) -> Meaning {
+    match op {
+        Op::Control(op) => control::meaning(op),
+        Op::Salu(op) => salu::meaning(op),
+        Op::Smem(op) => smem::meaning(op),
+        Op::Float(op) => float::meaning(op),
+        Op::Int(op) => int::meaning(op),
+        Op::Half(op) => half::meaning(op),
+        Op::Convert(op) => convert::meaning(op),
+        Op::Compare(op) => compare::meaning(op),
+        Op::Lane(op) => lane::meaning(op),
+        Op::Packed(op) => packed::meaning(op),
+        Op::Lds(op) => lds::meaning(op),
+        Op::Flat(op) => flat::meaning(op),
+        Op::Buffer(op) => buffer::meaning(op),
+    }
+}

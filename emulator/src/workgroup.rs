@@ -1,0 +1,130 @@
+//! A workgroup: its waves take turns, in a fixed order, and meet at barriers.
+//!
+//! Each wave runs for a slice of instructions or until it waits or ends; then the next one runs. A barrier
+//! opens when every wave that has not ended is at it (ended waves do not count, as on hardware).
+
+use crate::exec::Exec;
+use crate::fault::{Cause, ExecutionFault};
+use crate::finding::{Findings, Place};
+use crate::launch::Launch;
+use crate::lds::Lds;
+use crate::memory::{Cursor, Memory};
+use crate::report::{Counts, Report};
+use crate::scratch::Scratch;
+use crate::trace::Tracer;
+use crate::wave::{Status, Wave};
+
+/// Instructions that a wave runs before the next one gets its turn.
+const SLICE: u64 = 1024;
+
+/// The state of one workgroup, used for one after the other.
+pub(crate) struct Workgroup {
+    waves: Vec<Wave>,
+    scratch: Vec<Scratch>,
+    lds: Lds,
+}
+
+/// Why a workgroup stopped.
+pub(crate) struct Stopped {
+    cause: Cause,
+    place: Place,
+    pc: Option<u64>,
+}
+
+impl Stopped {
+    pub(crate) fn into_fault(self, launch: &Launch<'_>, report: Report) -> ExecutionFault {
+        ExecutionFault {
+            cause: self.cause,
+            kernel: launch.kernel.name.clone(),
+            site: self.pc.map(|pc| launch.program.site(pc)),
+            place: self.place,
+            report,
+        }
+    }
+}
+
+impl Workgroup {
+    pub(crate) fn new(launch: &Launch<'_>) -> Workgroup {
+        let width = launch.target.wave_width();
+        let n_waves = launch.work_items().div_ceil(width);
+        let scratch_bytes = launch.kernel.descriptor.private_segment_bytes;
+        Workgroup {
+            waves: (0..n_waves).map(|_| Wave::new(launch.target)).collect(),
+            scratch: (0..n_waves).map(|_| Scratch::new(scratch_bytes, width)).collect(),
+            lds: Lds::new(launch.lds_bytes),
+        }
+    }
+
+    /// Runs one workgroup to its end; `left` is what remains of the instruction limit.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a dispatch that outlive a workgroup are borrowed apart")]
+    pub(crate) fn run(
+        &mut self,
+        launch: &Launch<'_>,
+        id: [u32; 3],
+        memory: &mut Memory,
+        findings: &mut Findings,
+        counts: &mut Counts,
+        left: &mut u64,
+        tracer: &mut Option<&mut dyn Tracer>,
+    ) -> Result<(), Stopped> {
+        self.start(launch, id, counts);
+        loop {
+            for (wave, scratch) in self.waves.iter_mut().zip(&mut self.scratch) {
+                let place = Place { workgroup: id, wave: wave.id, lane: None };
+                let mut exec = Exec {
+                    wave,
+                    memory,
+                    lds: &mut self.lds,
+                    scratch,
+                    findings,
+                    counts,
+                    options: launch.options,
+                    program: launch.program,
+                    target: launch.target,
+                    kernel: &launch.kernel.name,
+                    workgroup: id,
+                    cursor: Cursor::default(),
+                };
+                let slice = SLICE.min(*left);
+                let ran = exec.run(slice, tracer);
+                let pc = Some(exec.wave.pc);
+                let unused = ran.map_err(|cause| Stopped { cause: *cause, place, pc })?;
+                *left -= slice - unused;
+                if *left == 0 {
+                    let limit = launch.options.instruction_limit;
+                    return Err(Stopped { cause: Cause::InstructionLimit { limit }, place, pc });
+                }
+            }
+            if self.has_ended(id)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn start(&mut self, launch: &Launch<'_>, id: [u32; 3], counts: &mut Counts) {
+        self.lds.reset();
+        for (number, (wave, scratch)) in (0..).zip(self.waves.iter_mut().zip(&mut self.scratch)) {
+            scratch.reset();
+            launch.start_wave(wave, number, id);
+        }
+        counts.start_workgroup(self.waves.len() as u64);
+    }
+
+    /// Opens a barrier that all waves have reached; says whether all have ended.
+    fn has_ended(&mut self, id: [u32; 3]) -> Result<bool, Stopped> {
+        let n_with = |status: Status| self.waves.iter().filter(|wave| wave.status == status).count() as u32;
+        let (running, waiting, halted) = (n_with(Status::Running), n_with(Status::AtBarrier), n_with(Status::Halted));
+        if running != 0 {
+            return Ok(false);
+        }
+        if halted != 0 {
+            let place = Place { workgroup: id, wave: 0, lane: None };
+            let cause = Cause::Deadlock { waiting, waves: self.waves.len() as u32 };
+            return Err(Stopped { cause, place, pc: None });
+        }
+        for wave in self.waves.iter_mut().filter(|wave| wave.status == Status::AtBarrier) {
+            wave.status = Status::Running;
+        }
+        Ok(waiting == 0)
+    }
+}

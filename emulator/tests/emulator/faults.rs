@@ -1,0 +1,164 @@
+//! Every check and fault: code that triggers it, and the repaired twin that does not.
+//!
+//! The cases are diffs: lines with `-` are only in the faulty code, lines with `+` only in the repaired
+//! one. They overwrite the no-ops of `template.{target}.hsaco`; each line's text must be what the
+//! disassembler says about its words.
+
+
+mod gfx1100;
+mod gfx950;
+
+use codeobj::CodeObject;
+use crate::bench::Args;
+use isa::Target;
+use wavesmith_emulator::{Access, Alignment, Dispatch, Fault, Machine, Options, Report, Rule};
+
+/// A line of a case: which versions have it, text, words.
+type Line = (char, &'static str, &'static [u32]);
+
+/// What the faulty version does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Expect {
+    /// Ends, with findings of this rule only.
+    Found(Rule),
+    /// Stops with a fault whose text has this part.
+    Stopped(&'static str),
+}
+
+struct Case {
+    name: &'static str,
+    expect: Expect,
+    lines: &'static [Line],
+}
+
+const fn case(name: &'static str, expect: Expect, lines: &'static [Line]) -> Case {
+    Case { name, expect, lines }
+}
+
+fn cases(target: Target) -> &'static [Case] {
+    match target {
+        Target::Gfx950 => gfx950::CASES,
+        Target::Gfx1100 => gfx1100::CASES,
+    }
+}
+
+/// The template with other code in it.
+fn assembled(target: Target, words: &[u32]) -> CodeObject {
+    let path = format!("{}/tests/fixtures/template.{target}.hsaco", env!("CARGO_MANIFEST_DIR"));
+    let mut bytes = std::fs::read(path).expect("the template is committed");
+    let object = CodeObject::parse(&bytes).expect("the template is valid");
+    let kernel = &object.kernels[0];
+    let in_file = |address: u64| {
+        let segment = object.segments.iter().find(|segment| segment.contains(address, 4)).expect("loaded");
+        (segment.file_offset + address - segment.address) as usize
+    };
+    for (at, word) in (0..).step_by(4).zip(words) {
+        bytes[in_file(kernel.entry_address + at)..][..4].copy_from_slice(&word.to_le_bytes());
+    }
+    CodeObject::parse(&bytes).expect("only code changed")
+}
+
+/// Runs code on two waves: 1024 bytes of input at the first pointer, 1024 unwritten bytes at the second.
+fn run(target: Target, words: &[u32], alignment: Alignment) -> Result<Report, Fault> {
+    let mut machine = Machine::new(target, Options { instruction_limit: 100_000, alignment, ..Options::default() });
+    let object = machine.load(&assembled(target, words)).expect("loads");
+    let input = machine.memory_mut().allocate_with("input", &[1; 1024]).expect("fits");
+    let output = machine.memory_mut().allocate("output", 1024, Access::ReadWrite).expect("fits");
+    let args = Args::default().pointer(&machine, input).pointer(&machine, output);
+    machine.dispatch(&Dispatch {
+        object,
+        kernel: "template",
+        workgroups: [1, 1, 1],
+        workgroup_size: [2 * target.wave_width(), 1, 1],
+        kernarg: &args.0,
+        dynamic_lds_bytes: 0,
+    })
+}
+
+fn version(case: &Case, marker: char) -> Vec<u32> {
+    case.lines.iter().filter(|(kind, ..)| [' ', marker].contains(kind)).flat_map(|(.., words)| words.to_vec()).collect()
+}
+
+/// Cases about alignment run in the mode that has alignment rules for vector accesses.
+fn alignment(case: &Case) -> Alignment {
+    if case.expect == Expect::Found(Rule::Misaligned) { Alignment::Natural } else { Alignment::Hsa }
+}
+
+#[test]
+fn every_planted_fault_is_reported() {
+    for target in Target::ALL {
+        for case in cases(target) {
+            let result = run(target, &version(case, '-'), alignment(case));
+            match (case.expect, result) {
+                (Expect::Found(rule), Ok(report)) => {
+                    assert!(!report.findings.is_empty(), "{target} {}: nothing found", case.name);
+                    assert!(report.findings.iter().all(|finding| finding.rule == rule), "{target} {}: {:#?}", case.name, report.findings);
+                }
+                (Expect::Stopped(text), Err(fault)) => {
+                    assert!(fault.to_string().contains(text), "{target} {}: {fault}", case.name);
+                }
+                (expect, result) => panic!("{target} {}: expected {expect:?}, got {result:?}", case.name),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_repaired_twin_is_clean() {
+    for target in Target::ALL {
+        for case in cases(target) {
+            let report = run(target, &version(case, '+'), alignment(case));
+            let report = report.unwrap_or_else(|fault| panic!("{target} {}: {fault}", case.name));
+            assert!(report.findings.is_empty(), "{target} {}: {:#?}", case.name, report.findings);
+        }
+    }
+}
+
+#[test]
+fn the_text_of_every_line_is_what_its_words_say() {
+    for target in Target::ALL {
+        for (_, text, words) in cases(target).iter().flat_map(|case| case.lines) {
+            if text.starts_with('.') {
+                continue;
+            }
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let inst = isa::decode(target, &bytes).unwrap_or_else(|error| panic!("{target} {text}: {error}"));
+            assert_eq!(isa::disasm::disassemble(target, &inst), *text, "{target}");
+        }
+    }
+}
+
+#[test]
+fn unaligned_vector_accesses_are_legal_by_default() {
+    for target in Target::ALL {
+        let vector_cases = cases(target).iter().filter(|case| case.name.starts_with("misaligned_lds") || case.name.starts_with("misaligned_global"));
+        for case in vector_cases {
+            let report = run(target, &version(case, '-'), Alignment::Hsa).unwrap_or_else(|fault| panic!("{fault}"));
+            assert!(report.findings.is_empty(), "{target} {}: {:#?}", case.name, report.findings);
+        }
+    }
+}
+
+#[test]
+fn a_finding_names_both_sites_and_the_lane() {
+    let find = |name: &str| {
+        let case = gfx950::CASES.iter().find(|case| case.name == name).expect("a case");
+        run(Target::Gfx950, &version(case, '-'), alignment(case)).expect("ends").findings.remove(0)
+    };
+    let finding = find("read_before_vector_wait");
+    assert_eq!(finding.site.instruction, "v_add_u32_e32 v2, 1, v1");
+    assert_eq!(finding.producer.expect("a load").instruction, "global_load_dword v1, v0, s[4:5]");
+    assert_eq!((finding.kernel.as_str(), finding.place.wave, finding.times), ("template", 0, 2));
+    let finding = find("undefined_store_of_a_register");
+    assert_eq!((finding.place.lane, finding.producer.is_none()), (Some(0), true));
+    assert!(finding.to_string().contains("remedy"), "{finding}");
+}
+
+#[test]
+fn a_fault_names_lane_address_and_nearest_buffer() {
+    let case = gfx1100::CASES.iter().find(|case| case.name == "load_past_the_end").expect("a case");
+    let fault = run(Target::Gfx1100, &version(case, '-'), Alignment::Hsa).expect_err("stops").to_string();
+    for part in ["lane 0", "4 B at 0x7e", "'input'", "512 B past its end", "global_load_b32 v1, v0, s[4:5] offset:1536"] {
+        assert!(fault.contains(part), "'{part}' is missing in: {fault}");
+    }
+}

@@ -1,0 +1,74 @@
+//! A spec's signature, declared in a kernel.
+
+use std::collections::BTreeMap;
+
+use dsl::ir::{Access, Scalar};
+use dsl::{Expr, KernelBuilder, View};
+use specs::signature::Signature;
+use specs::{ArgumentKind, BufferArgument, Element, Extent, ScalarType};
+
+/// A kernel's arguments by name.
+pub struct Arguments<'k> {
+    views: BTreeMap<&'static str, View<'k>>,
+    scalars: BTreeMap<&'static str, Expr<'k>>,
+}
+
+impl<'k> Arguments<'k> {
+    /// Declares every argument, in ABI order.
+    #[track_caller]
+    pub fn declare(k: &'k KernelBuilder, signature: &Signature) -> Arguments<'k> {
+        let mut arguments = Arguments { views: BTreeMap::new(), scalars: BTreeMap::new() };
+        for argument in &signature.arguments {
+            match &argument.kind {
+                ArgumentKind::Buffer(buffer) => {
+                    arguments.views.insert(argument.name, declare(k, argument.name, buffer));
+                }
+                ArgumentKind::Scalar(ScalarType::F32) => {
+                    arguments.scalars.insert(argument.name, k.scalar(argument.name, Scalar::F32));
+                }
+            }
+        }
+        arguments
+    }
+
+    /// The tensor of that name, which the spec's signature must have.
+    pub fn view(&self, name: &str) -> &View<'k> {
+        self.views.get(name).expect("a family asks only for tensors of its own signature")
+    }
+
+    /// The scalar of that name, which the spec's signature must have.
+    pub fn scalar(&self, name: &str) -> Expr<'k> {
+        *self.scalars.get(name).expect("a family asks only for scalars of its own signature")
+    }
+}
+
+#[track_caller]
+fn declare<'k>(k: &'k KernelBuilder, name: &str, buffer: &BufferArgument) -> View<'k> {
+    let dims: Vec<_> = buffer.shape.iter().map(|axis| length(axis.extent)).collect();
+    k.buffer(name, scalar(buffer.element), access(buffer.access), &dims)
+}
+
+/// The length of an axis, when the spec fixes it.
+fn length(extent: Extent) -> Option<u32> {
+    match extent {
+        Extent::Fixed(length) => Some(length),
+        Extent::Batch | Extent::PoolSlots => None,
+    }
+}
+
+fn scalar(element: Element) -> Scalar {
+    match element {
+        Element::F32 => Scalar::F32,
+        Element::Bf16 => Scalar::Bf16,
+        Element::F16 => Scalar::F16,
+        Element::I32 => Scalar::I32,
+    }
+}
+
+fn access(access: specs::Access) -> Access {
+    match access {
+        specs::Access::ReadOnly => Access::ReadOnly,
+        specs::Access::WriteOnly => Access::WriteOnly,
+        specs::Access::ReadWrite => Access::ReadWrite,
+    }
+}

@@ -1,0 +1,325 @@
+//! Running a launch plan: tensors in, launches in order, tensors out.
+//!
+//! Before anything is allocated, the inputs are checked against the plan and the plan against the
+//! kernels: names, sizes, slots, argument order, access. Every tensor gets a buffer of its own, so none
+//! overlap; tensors that the plan only reads are read-only on devices that can enforce it; tensors that
+//! it only writes start as [`Fill::POISON`].
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use codeobj::KernelArg;
+use specs::plan::{ArgBinding, ArgValue, Launch, LaunchPlan, SlotsContract, TensorDecl};
+use specs::signature::Access;
+use specs::suggest::nearest;
+use thiserror::Error;
+
+use crate::buffer::{BUFFER_ALIGN_BYTES, Buffer, BufferAccess, BufferRequest, Fill};
+use crate::device::{Device, LaunchReport};
+use crate::error::DeviceError;
+use crate::launch::{Arg, LaunchDims};
+use crate::module::{Kernel, Module};
+
+/// Tensors by name, as bytes: contiguous, slowest axis first, little-endian elements.
+pub type Tensors = BTreeMap<String, Vec<u8>>;
+
+/// What a plan left behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanOutcome {
+    /// Every tensor that the plan writes.
+    pub outputs: Tensors,
+    /// A report for each launch, in order.
+    pub launches: Vec<LaunchReport>,
+}
+
+/// Why a plan has no outcome.
+#[derive(Debug, Error)]
+pub enum PlanFailure {
+    /// The plan, its inputs and its kernels do not fit together; nothing was run.
+    #[error("{}", Refusal(.0))]
+    Refused(Vec<PlanProblem>),
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+struct Refusal<'p>(&'p [PlanProblem]);
+
+impl fmt::Display for Refusal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [problem] => write!(f, "launch plan refused: {problem}"),
+            problems => {
+                write!(f, "launch plan refused ({} problems)", problems.len())?;
+                problems.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+            }
+        }
+    }
+}
+
+/// One thing that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the message of each variant names its fields, with their units")]
+pub enum PlanProblem {
+    #[error("input tensor '{tensor}' is missing: {expected_bytes} bytes, dims {dims:?}")]
+    MissingInput { tensor: String, expected_bytes: u64, dims: Vec<u64> },
+    #[error("'{got}' is no tensor of the plan, which has {}{}", .known.join(", "), hint(.nearest))]
+    UnknownInput { got: String, known: Vec<String>, nearest: Option<String> },
+    #[error("tensor '{tensor}' is written by the plan and takes no input")]
+    InputForOutput { tensor: String },
+    #[error("tensor '{tensor}' has {got_bytes} bytes, dims {dims:?} take {expected_bytes} bytes")]
+    InputSize { tensor: String, got_bytes: u64, expected_bytes: u64, dims: Vec<u64> },
+    #[error(
+        "tensor '{tensor}' asks for an alignment of {got} bytes, buffers are aligned to {BUFFER_ALIGN_BYTES} bytes"
+    )]
+    Alignment { tensor: String, got: u32 },
+    #[error(
+        "tensor '{tensor}', row {row}: slot {got} is neither in 0..{pool_slots} nor the sentinel {sentinel}"
+    )]
+    SlotOutOfRange { tensor: String, row: usize, got: i32, pool_slots: u32, sentinel: i32 },
+    #[error(
+        "tensor '{tensor}': slot {slot} is live in rows {first_row} and {second_row}: two sequences would update one state; live slots must be distinct"
+    )]
+    DuplicateSlot { tensor: String, slot: i32, first_row: usize, second_row: usize },
+    #[error("kernel '{kernel}' is in none of the modules, which have {}{}", .available.join(", "), hint(.nearest))]
+    UnknownKernel { kernel: String, available: Vec<String>, nearest: Option<String> },
+    #[error("kernel '{kernel}' takes {expected} arguments ({}), the plan binds {got}", .names.join(", "))]
+    ArgumentCount { kernel: String, got: usize, expected: usize, names: Vec<String> },
+    #[error(
+        "kernel '{kernel}', argument {index} is '{expected}', the plan binds '{got}': they come from different specs"
+    )]
+    ArgumentName { kernel: String, index: usize, got: String, expected: String },
+    #[error("kernel '{kernel}', argument '{argument}': the plan has no tensor '{tensor}'")]
+    UnboundTensor { kernel: String, argument: String, tensor: String },
+    #[error(
+        "kernel '{kernel}', argument '{argument}': the plan says {plan}, the kernel was compiled as {compiled}"
+    )]
+    Access { kernel: String, argument: String, plan: &'static str, compiled: &'static str },
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
+}
+
+/// Runs a plan on a device, with kernels of these modules.
+///
+/// # Errors
+/// [`PlanFailure::Refused`] before anything is allocated; the device's errors afterwards. Buffers are
+/// freed in either case.
+pub fn run_plan(
+    device: &mut dyn Device,
+    modules: &[Module],
+    plan: &LaunchPlan,
+    inputs: &Tensors,
+) -> Result<PlanOutcome, PlanFailure> {
+    let mut problems = check_inputs(plan, inputs);
+    let kernels = resolve(modules, plan, &mut problems);
+    if !problems.is_empty() {
+        return Err(PlanFailure::Refused(problems));
+    }
+    let mut buffers = BTreeMap::new();
+    let outcome = run(device, plan, &kernels, inputs, &mut buffers);
+    let freed = buffers.into_values().try_for_each(|buffer| device.free(buffer));
+    let outcome = outcome?;
+    freed?;
+    Ok(outcome)
+}
+
+/// What does not fit between a plan and its inputs.
+pub fn check_inputs(plan: &LaunchPlan, inputs: &Tensors) -> Vec<PlanProblem> {
+    let mut problems: Vec<PlanProblem> = plan
+        .tensors
+        .iter()
+        .flat_map(|tensor| check_input(tensor, inputs.get(&tensor.name)))
+        .collect();
+    let aligned =
+        |tensor: &&TensorDecl| BUFFER_ALIGN_BYTES.checked_rem(tensor.align_bytes) == Some(0);
+    for TensorDecl { name, align_bytes, .. } in
+        plan.tensors.iter().filter(|tensor| !aligned(tensor))
+    {
+        problems.push(PlanProblem::Alignment { tensor: name.clone(), got: *align_bytes });
+    }
+    for got in inputs.keys().filter(|name| plan.tensor(name).is_none()) {
+        let known: Vec<String> = plan.tensors.iter().map(|tensor| tensor.name.clone()).collect();
+        let nearest = nearest(got, known.iter().map(String::as_str)).map(str::to_owned);
+        problems.push(PlanProblem::UnknownInput { got: got.clone(), known, nearest });
+    }
+    problems
+}
+
+fn check_input(decl: &TensorDecl, input: Option<&Vec<u8>>) -> Vec<PlanProblem> {
+    let (tensor, dims, expected_bytes) = (decl.name.clone(), decl.dims.clone(), decl.size_bytes());
+    match (decl.access, input) {
+        (Access::WriteOnly, None) => Vec::new(),
+        (Access::WriteOnly, Some(_)) => vec![PlanProblem::InputForOutput { tensor }],
+        (_, None) => vec![PlanProblem::MissingInput { tensor, expected_bytes, dims }],
+        (_, Some(bytes)) if bytes.len() as u64 != expected_bytes => {
+            let got_bytes = bytes.len() as u64;
+            vec![PlanProblem::InputSize { tensor, got_bytes, expected_bytes, dims }]
+        }
+        (_, Some(bytes)) => {
+            decl.slots.map_or_else(Vec::new, |contract| check_slots(&tensor, contract, bytes))
+        }
+    }
+}
+
+/// The contract that the kernel trusts: every slot in range or the sentinel, live slots distinct.
+fn check_slots(tensor: &str, contract: SlotsContract, bytes: &[u8]) -> Vec<PlanProblem> {
+    let SlotsContract { sentinel, pool_slots } = contract;
+    let mut problems = Vec::new();
+    let mut first_rows = BTreeMap::new();
+    let (slots, _) = bytes.as_chunks::<4>();
+    for (row, slot) in slots.iter().map(|slot| i32::from_le_bytes(*slot)).enumerate() {
+        let tensor = tensor.to_owned();
+        if slot == sentinel {
+            continue;
+        }
+        if u32::try_from(slot).is_ok_and(|slot| slot < pool_slots) {
+            let first_row = *first_rows.entry(slot).or_insert(row);
+            if first_row != row {
+                problems.push(PlanProblem::DuplicateSlot {
+                    tensor,
+                    slot,
+                    first_row,
+                    second_row: row,
+                });
+            }
+        } else {
+            problems.push(PlanProblem::SlotOutOfRange {
+                tensor,
+                row,
+                got: slot,
+                pool_slots,
+                sentinel,
+            });
+        }
+    }
+    problems
+}
+
+/// The kernel of each launch, its arguments checked against the bindings.
+fn resolve(modules: &[Module], plan: &LaunchPlan, problems: &mut Vec<PlanProblem>) -> Vec<Kernel> {
+    let mut kernels = Vec::new();
+    for launch in &plan.launches {
+        match modules.iter().find_map(|module| module.kernel(&launch.kernel).ok()) {
+            Some(kernel) => {
+                problems.extend(check_bindings(plan, launch, &kernel));
+                kernels.push(kernel);
+            }
+            None => problems.push(unknown_kernel(modules, &launch.kernel)),
+        }
+    }
+    kernels
+}
+
+fn unknown_kernel(modules: &[Module], kernel: &str) -> PlanProblem {
+    let kernels = modules.iter().flat_map(|module| &module.code_object.kernels);
+    let available: Vec<String> = kernels.map(|kernel| kernel.name.clone()).collect();
+    let nearest = nearest(kernel, available.iter().map(String::as_str)).map(str::to_owned);
+    PlanProblem::UnknownKernel { kernel: kernel.to_owned(), available, nearest }
+}
+
+fn check_bindings(plan: &LaunchPlan, launch: &Launch, kernel: &Kernel) -> Vec<PlanProblem> {
+    let expected: Vec<&KernelArg> = kernel.metadata().explicit_args().collect();
+    if expected.len() != launch.args.len() {
+        let names = expected
+            .iter()
+            .map(|arg| arg.name.clone().unwrap_or_else(|| "unnamed".to_owned()))
+            .collect();
+        let (got, expected) = (launch.args.len(), expected.len());
+        return vec![PlanProblem::ArgumentCount {
+            kernel: launch.kernel.clone(),
+            got,
+            expected,
+            names,
+        }];
+    }
+    let pairs = expected.into_iter().zip(&launch.args).enumerate();
+    pairs
+        .flat_map(|(index, (expected, binding))| {
+            check_binding(plan, &launch.kernel, index, expected, binding)
+        })
+        .collect()
+}
+
+fn check_binding(
+    plan: &LaunchPlan,
+    kernel: &str,
+    index: usize,
+    expected: &KernelArg,
+    binding: &ArgBinding,
+) -> Option<PlanProblem> {
+    let (kernel, got) = (kernel.to_owned(), binding.argument.clone());
+    match &expected.name {
+        Some(name) if *name != got => {
+            return Some(PlanProblem::ArgumentName { kernel, index, got, expected: name.clone() });
+        }
+        _ => {}
+    }
+    let ArgValue::Tensor(tensor) = &binding.value else { return None };
+    let Some(decl) = plan.tensor(tensor) else {
+        return Some(PlanProblem::UnboundTensor { kernel, argument: got, tensor: tensor.clone() });
+    };
+    let compiled = expected.known_access()?;
+    let fits = match decl.access {
+        Access::ReadOnly => compiled == codeobj::Access::ReadOnly,
+        Access::WriteOnly => compiled == codeobj::Access::WriteOnly,
+        Access::ReadWrite => true,
+    };
+    let (plan, compiled) = (access_word(decl.access), compiled.word());
+    (!fits).then_some(PlanProblem::Access { kernel, argument: got, plan, compiled })
+}
+
+fn access_word(access: Access) -> &'static str {
+    match access {
+        Access::ReadOnly => codeobj::Access::ReadOnly.word(),
+        Access::WriteOnly => codeobj::Access::WriteOnly.word(),
+        Access::ReadWrite => codeobj::Access::ReadWrite.word(),
+    }
+}
+
+fn run(
+    device: &mut dyn Device,
+    plan: &LaunchPlan,
+    kernels: &[Kernel],
+    inputs: &Tensors,
+    buffers: &mut BTreeMap<String, Buffer>,
+) -> Result<PlanOutcome, DeviceError> {
+    for tensor in &plan.tensors {
+        let buffer = device.allocate(request(tensor))?;
+        if let Some(bytes) = inputs.get(&tensor.name) {
+            device.write(&buffer, 0, bytes)?;
+        }
+        buffers.insert(tensor.name.clone(), buffer);
+    }
+    let mut launches = Vec::new();
+    for (launch, kernel) in plan.launches.iter().zip(kernels) {
+        let dims = LaunchDims { grid: launch.grid, workgroup: launch.workgroup };
+        let args: Vec<Arg> =
+            launch.args.iter().map(|binding| arg(&binding.value, buffers)).collect();
+        launches.push(device.launch(kernel, dims, &args)?);
+    }
+    device.synchronize()?;
+    let mut outputs = Tensors::new();
+    for tensor in plan.tensors.iter().filter(|tensor| tensor.access != Access::ReadOnly) {
+        outputs.insert(tensor.name.clone(), device.read(&buffers[&tensor.name].whole())?);
+    }
+    Ok(PlanOutcome { outputs, launches })
+}
+
+fn request(tensor: &TensorDecl) -> BufferRequest<'_> {
+    let (access, fill) = match tensor.access {
+        Access::ReadOnly => (BufferAccess::ReadOnly, Fill::Undefined),
+        Access::WriteOnly => (BufferAccess::ReadWrite, Fill::POISON),
+        Access::ReadWrite => (BufferAccess::ReadWrite, Fill::Undefined),
+    };
+    BufferRequest { label: &tensor.name, size_bytes: tensor.size_bytes(), access, fill }
+}
+
+fn arg(value: &ArgValue, buffers: &BTreeMap<String, Buffer>) -> Arg {
+    match value {
+        // Bindings of tensors that the plan does not have were refused before anything was allocated.
+        ArgValue::Tensor(name) => Arg::Buffer(buffers[name].whole()),
+        ArgValue::F32(value) => Arg::F32(*value),
+    }
+}

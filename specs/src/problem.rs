@@ -1,0 +1,300 @@
+//! Problems: what a launch chooses freely, beside what the spec fixes.
+//!
+//! An empty batch is refused: a launch of no workgroups is an error to the driver, and a plan without
+//! launches would report success without having touched an output. Whoever has an empty batch skips the
+//! step.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::decode_step::{DecodeStepSpec, StateContract};
+use crate::plan::MAX_GRID_YZ;
+use crate::spec::{KernelKind, Spec};
+use crate::suggest::{nearest, shown};
+
+/// What one launch of a spec's kernel chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kernel", rename_all = "snake_case")]
+pub enum Problem {
+    /// Of a decode step.
+    DecodeStep(DecodeStepProblem),
+    /// Of a conv step.
+    ConvStep(ConvStepProblem),
+}
+
+/// What one launch of a decode step chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DecodeStepProblem {
+    /// B: sequences in the batch, 1 to 65,535.
+    pub batch: u32,
+    /// Slots in the state pool; present exactly with a pool contract.
+    pub pool_slots: Option<u32>,
+    /// The factor on q; finite.
+    pub scale: f32,
+}
+
+/// What one launch of a conv step chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ConvStepProblem {
+    /// B: sequences in the batch, 1 to 65,535.
+    pub batch: u32,
+}
+
+/// One thing that is wrong with a problem.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProblemFault {
+    /// The parameter it is about, as it was written.
+    pub parameter: String,
+    /// What was found.
+    pub got: String,
+    /// What was expected.
+    pub expected: String,
+    /// What to do.
+    pub remedy: String,
+    /// Whether the text could not be read at all, rather than being out of its limits.
+    pub unreadable: bool,
+}
+
+/// Everything that is wrong with a problem.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InvalidProblem {
+    /// At least one fault.
+    pub faults: Vec<ProblemFault>,
+}
+
+impl fmt::Display for ProblemFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ProblemFault { parameter, got, expected, remedy, .. } = self;
+        write!(f, "problem parameter `{parameter}`: got {got}, expected {expected}; {remedy}")
+    }
+}
+
+impl fmt::Display for InvalidProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.faults.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for InvalidProblem {}
+
+impl InvalidProblem {
+    /// Whether some of it could not be read at all (wrong usage), rather than being out of its limits.
+    pub fn is_unreadable(&self) -> bool {
+        self.faults.iter().any(|fault| fault.unreadable)
+    }
+}
+
+/// Slots of a pool beyond the batch, so that a default problem leaves some of them untouched.
+const SPARE_POOL_SLOTS: u32 = 2;
+
+impl DecodeStepSpec {
+    /// The scale of a model that does not say otherwise: K^(−1/2), computed in f64 and rounded once.
+    pub fn default_scale(&self) -> f32 {
+        // Square root and quotient are correctly rounded on every host.
+        (1.0 / f64::from(self.head_k.max(1)).sqrt()) as f32
+    }
+}
+
+impl Problem {
+    /// Sequences in the batch.
+    pub fn batch(&self) -> u32 {
+        match self {
+            Problem::DecodeStep(problem) => problem.batch,
+            Problem::ConvStep(problem) => problem.batch,
+        }
+    }
+
+    /// Slots in the state pool, if there is one.
+    pub fn pool_slots(&self) -> Option<u32> {
+        match self {
+            Problem::DecodeStep(problem) => problem.pool_slots,
+            Problem::ConvStep(_) => None,
+        }
+    }
+}
+
+impl Spec {
+    /// Names of the parameters that a problem of this spec has.
+    pub fn problem_parameters(&self) -> &'static [&'static str] {
+        match self {
+            Spec::DecodeStep(DecodeStepSpec {
+                state_contract: StateContract::PoolInPlace { .. },
+                ..
+            }) => &["batch", "pool_slots", "scale"],
+            Spec::DecodeStep(_) => &["batch", "scale"],
+            Spec::ConvStep(_) => &["batch"],
+        }
+    }
+
+    /// The problem that `key=value` texts describe; what they leave out has its default: batch 1,
+    /// two more pool slots than sequences, scale K^(−1/2).
+    ///
+    /// # Errors
+    /// Everything that is wrong with the texts and their values.
+    pub fn problem<T: AsRef<str>>(&self, assignments: &[T]) -> Result<Problem, InvalidProblem> {
+        let mut parameters = Parameters::parse(assignments, self.problem_parameters());
+        let batch = parameters.count("batch").unwrap_or(1);
+        let problem = match self {
+            Spec::DecodeStep(spec) => Problem::DecodeStep(DecodeStepProblem {
+                batch,
+                pool_slots: spec.pool_sentinel().map(|_| {
+                    let given = parameters.count("pool_slots");
+                    given.unwrap_or(batch.saturating_add(SPARE_POOL_SLOTS))
+                }),
+                scale: parameters.number("scale").unwrap_or_else(|| spec.default_scale()),
+            }),
+            Spec::ConvStep(_) => Problem::ConvStep(ConvStepProblem { batch }),
+        };
+        if parameters.faults.is_empty() {
+            self.check_problem(&problem)?;
+            return Ok(problem);
+        }
+        Err(InvalidProblem { faults: parameters.faults })
+    }
+
+    /// Whether a problem is within its limits and of this kernel.
+    ///
+    /// # Errors
+    /// Every parameter that is not.
+    pub fn check_problem(&self, problem: &Problem) -> Result<(), InvalidProblem> {
+        let mut faults = Vec::new();
+        faults.extend(within("batch", problem.batch(), MAX_GRID_YZ));
+        match (self, problem) {
+            (Spec::DecodeStep(spec), Problem::DecodeStep(problem)) => {
+                faults.extend(decode_faults(spec, problem))
+            }
+            (Spec::ConvStep(_), Problem::ConvStep(_)) => {}
+            (_, Problem::DecodeStep(_)) => faults.push(other_kernel(self, KernelKind::DecodeStep)),
+            (_, Problem::ConvStep(_)) => faults.push(other_kernel(self, KernelKind::ConvStep)),
+        }
+        if faults.is_empty() { Ok(()) } else { Err(InvalidProblem { faults }) }
+    }
+}
+
+fn decode_faults(spec: &DecodeStepSpec, problem: &DecodeStepProblem) -> Vec<ProblemFault> {
+    let mut faults = Vec::new();
+    match (spec.state_contract, problem.pool_slots) {
+        (StateContract::PoolInPlace { .. }, Some(slots)) => {
+            // Slot indices are signed 32-bit numbers.
+            faults.extend(within("pool_slots", slots, i32::MAX.unsigned_abs()));
+        }
+        (StateContract::Separate, None) => {}
+        (StateContract::PoolInPlace { .. }, None) => {
+            faults.push(pool_mismatch("nothing", "a number of slots"))
+        }
+        (StateContract::Separate, Some(_)) => {
+            faults.push(pool_mismatch("a number of slots", "nothing"))
+        }
+    }
+    if !problem.scale.is_finite() {
+        faults.push(ProblemFault {
+            parameter: "scale".to_owned(),
+            got: problem.scale.to_string(),
+            expected: "a finite number".to_owned(),
+            remedy: format!("leave it out for K^(-1/2) = {}", spec.default_scale()),
+            unreadable: false,
+        });
+    }
+    faults
+}
+
+/// A fault unless `1 ≤ got ≤ most`.
+fn within(parameter: &str, got: u32, most: u32) -> Option<ProblemFault> {
+    let fault = || ProblemFault {
+        parameter: parameter.to_owned(),
+        got: got.to_string(),
+        expected: format!("1 to {most}"),
+        remedy: format!("nearest legal: {parameter}={}", got.clamp(1, most)),
+        unreadable: false,
+    };
+    (!(1..=most).contains(&got)).then(fault)
+}
+
+fn pool_mismatch(got: &str, expected: &str) -> ProblemFault {
+    ProblemFault {
+        parameter: "pool_slots".to_owned(),
+        got: got.to_owned(),
+        expected: expected.to_owned(),
+        remedy: "pool_slots goes with state_contract = \"pool_in_place\" and only with it"
+            .to_owned(),
+        unreadable: false,
+    }
+}
+
+fn other_kernel(spec: &Spec, got: KernelKind) -> ProblemFault {
+    ProblemFault {
+        parameter: "kernel".to_owned(),
+        got: format!("a problem of {got}"),
+        expected: format!("a problem of {}", spec.kernel()),
+        remedy: "make the problem from the spec that it is for".to_owned(),
+        unreadable: false,
+    }
+}
+
+/// `key=value` texts being read.
+struct Parameters<'a> {
+    texts: BTreeMap<&'a str, &'a str>,
+    faults: Vec<ProblemFault>,
+}
+
+impl<'a> Parameters<'a> {
+    fn parse<T: AsRef<str>>(assignments: &'a [T], known: &[&'static str]) -> Parameters<'a> {
+        let mut parameters = Parameters { texts: BTreeMap::new(), faults: Vec::new() };
+        for assignment in assignments {
+            parameters.add(assignment.as_ref(), known);
+        }
+        parameters
+    }
+
+    fn add(&mut self, assignment: &'a str, known: &[&'static str]) {
+        let Some((key, text)) = assignment.split_once('=') else {
+            return self.refuse(assignment, "no '='", "key=value".to_owned(), known.join(", "));
+        };
+        let (key, text) = (key.trim(), text.trim());
+        if !known.contains(&key) {
+            let remedy = match nearest(key, known.iter().copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => "the spec fixes everything else".to_owned(),
+            };
+            return self.refuse(key, "an unknown parameter", known.join(", "), remedy);
+        }
+        if self.texts.insert(key, text).is_some() {
+            self.refuse(key, "it twice", "it once".to_owned(), "remove one".to_owned());
+        }
+    }
+
+    fn count(&mut self, key: &str) -> Option<u32> {
+        let text = *self.texts.get(key)?;
+        let parsed = text.parse().ok();
+        if parsed.is_none() {
+            let got = format!("'{}'", shown(text));
+            let expected = format!("a whole number from 1 to {}", u32::MAX);
+            self.refuse(key, &got, expected, format!("write {key}=4, say"));
+        }
+        parsed
+    }
+
+    fn number(&mut self, key: &str) -> Option<f32> {
+        let text = *self.texts.get(key)?;
+        let parsed = text.parse().ok();
+        if parsed.is_none() {
+            let got = format!("'{}'", shown(text));
+            self.refuse(key, &got, "a number".to_owned(), format!("write {key}=0.125, say"));
+        }
+        parsed
+    }
+
+    fn refuse(&mut self, parameter: &str, got: &str, expected: String, remedy: String) {
+        let fault = ProblemFault {
+            parameter: shown(parameter),
+            got: got.to_owned(),
+            expected,
+            remedy,
+            unreadable: true,
+        };
+        self.faults.push(fault);
+    }
+}

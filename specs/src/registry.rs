@@ -1,0 +1,95 @@
+//! What there is: families, kernels and the library of spec files, built in so that listings work anywhere.
+
+use serde::Serialize;
+
+use crate::spec::{KernelKind, Spec};
+use crate::spec_file::{UnreadableSpec, parse_spec};
+
+/// A family of kernels, under the name that golden records and file names use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FamilyEntry {
+    /// Short name.
+    pub name: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// Its kernels.
+    pub kernels: &'static [KernelKind],
+}
+
+/// Every family, in the order of listings.
+pub const FAMILIES: &[FamilyEntry] = &[
+    FamilyEntry { name: "gdn", title: "Gated DeltaNet", kernels: &[KernelKind::DecodeStep] },
+    FamilyEntry { name: "kda", title: "Kimi Delta Attention", kernels: &[KernelKind::DecodeStep] },
+    FamilyEntry {
+        name: "conv",
+        title: "Causal depthwise convolution",
+        kernels: &[KernelKind::ConvStep],
+    },
+];
+
+/// A spec file of the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LibrarySpec {
+    /// Name of the file in `specs/library`.
+    pub file: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+impl LibrarySpec {
+    /// The spec; the library's own files are always readable and legal, which a test proves.
+    ///
+    /// # Errors
+    /// As for any file.
+    pub fn spec(&self) -> Result<Spec, UnreadableSpec> {
+        parse_spec(self.file, self.text)
+    }
+
+    /// What the file is for: its opening comment.
+    pub fn purpose(&self) -> String {
+        let comment = self.text.lines().map_while(|line| line.strip_prefix('#'));
+        comment.map(str::trim).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Declares the library: every base name exists for every target.
+macro_rules! library {
+    ($($base:literal),+ $(,)?) => {
+        &[$(
+            library!(file $base, "gfx950"),
+            library!(file $base, "gfx1100"),
+        )+]
+    };
+    (file $base:literal, $target:literal) => {
+        LibrarySpec {
+            file: concat!($base, "_", $target, ".toml"),
+            text: include_str!(concat!("../library/", $base, "_", $target, ".toml")),
+        }
+    };
+}
+
+/// Every spec file of the library, in the order of listings.
+pub const LIBRARY: &[LibrarySpec] = library![
+    "gdn_decode",
+    "gdn_decode_v_first",
+    "gdn_decode_pool",
+    "gdn_decode_log_decay",
+    "gdn_decode_qwen3_5_large",
+    "gdn_decode_packed",
+    "gdn_decode_tiled",
+    "gdn_decode_three_to_one",
+    "gdn_decode_serial",
+    "gdn_decode_f32",
+    "gdn_decode_f16",
+    "kda_decode",
+    "kda_decode_bounded_gate",
+    "kda_decode_kimi_k3_tp8",
+    "kda_decode_pool",
+    "kda_decode_log_decay",
+    "kda_decode_serial",
+    "conv_step",
+    "conv_step_bias",
+    "conv_step_plain",
+    "conv_step_width1",
+    "conv_step_width8",
+];

@@ -1,0 +1,46 @@
+//! `docs/rules.md` is the rules' own explanations.
+//!
+//! `WAVESMITH_WRITE_MANUAL=1 cargo test -p wavesmith-specs --test manual` writes it anew.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use wavesmith_specs::{Rule, rules};
+
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/rules.md")
+}
+
+fn pages<S>(list: &'static [Rule<S>]) -> BTreeMap<&'static str, String> {
+    list.iter().map(|rule| (rule.id, rule.explanation())).collect()
+}
+
+fn manual() -> String {
+    let (decode, conv) = (pages(rules::DECODE_STEP), pages(rules::CONV_STEP));
+    let mut text = "# Rules\n\nWhat a spec must satisfy before any code is made. `wavesmith check SPEC` reports every \
+                    broken rule with what was\nfound, the limit, its source and the nearest legal choice. This page is \
+                    made from the rules' own files.\n"
+        .to_owned();
+    let all: BTreeMap<_, _> = decode.iter().chain(&conv).collect();
+    for (id, explanation) in all {
+        let kernels = match (decode.contains_key(id), conv.contains_key(id)) {
+            (true, true) => "decode step, conv step",
+            (true, false) => "decode step",
+            (false, _) => "conv step",
+        };
+        text.push_str(&format!("\n## {id}\n\nKernels: {kernels}.\n\n{explanation}\n"));
+    }
+    text
+}
+
+#[test]
+fn the_manual_is_in_step() {
+    if std::env::var_os("WAVESMITH_WRITE_MANUAL").is_some() {
+        std::fs::write(path(), manual()).expect("the docs folder");
+    }
+    let stored = std::fs::read_to_string(path()).expect("docs/rules.md");
+    assert!(
+        stored == manual(),
+        "stale: WAVESMITH_WRITE_MANUAL=1 cargo test -p wavesmith-specs --test manual"
+    );
+}
