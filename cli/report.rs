@@ -24,7 +24,9 @@ pub fn json(document: &impl Serialize) -> Result<(), CliError> {
 pub fn bytes(bytes: &[u8]) -> Result<(), CliError> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CliError::Stdout(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(CliError::Stdout(error))
+        }
         _ => Ok(()),
     }
 }
@@ -41,7 +43,8 @@ pub fn text(text: &str) -> Result<(), CliError> {
 pub fn error(error: &CliError, as_json: bool) {
     eprintln!("error: {error}");
     if as_json {
-        let document = json!({ "error": { "exit": error.exit_code(), "message": error.to_string() } });
+        let document =
+            json!({ "error": { "exit": error.exit_code(), "message": error.to_string() } });
         // Nothing is left to tell anybody when this fails too.
         let _ = json(&document);
     }

@@ -105,7 +105,8 @@ fn only_the_worker_binary_can_link_llvm() {
         .map(|(folder, _)| *folder)
         .collect();
     assert_eq!(users, ["emit/llvm"]);
-    for file in sources().iter().map(|path| relative(path)).filter(|file| file.starts_with("cli/")) {
+    for file in sources().iter().map(|path| relative(path)).filter(|file| file.starts_with("cli/"))
+    {
         let text = fs::read_to_string(root().join(&file)).unwrap();
         let names_it = text.contains("emit_llvm");
         assert_eq!(names_it, file == "cli/llvm_worker.rs", "{file} and the crate emit_llvm");
@@ -153,7 +154,9 @@ fn lint_exceptions_have_reasons() {
                 let end = text[*at..].find(")]").map_or(text.len(), |len| at + len);
                 !text[*at..end].contains("reason")
             });
-            silent.map(|(at, _)| format!("{}:{}", relative(path), text[..at].lines().count())).collect::<Vec<_>>()
+            silent
+                .map(|(at, _)| format!("{}:{}", relative(path), text[..at].lines().count()))
+                .collect::<Vec<_>>()
         })
         .filter(|place| !place.starts_with("tests/architecture.rs"))
         .collect();
@@ -162,10 +165,12 @@ fn lint_exceptions_have_reasons() {
 
 #[test]
 fn paths_that_the_documents_show_exist() {
-    let documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CASE_STUDY.md", "SUPPORT_MATRIX.md"];
+    let documents =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CASE_STUDY.md", "SUPPORT_MATRIX.md"];
     let mut missing = Vec::new();
     for document in documents {
-        let text = fs::read_to_string(root().join(document)).unwrap_or_else(|e| panic!("{document}: {e}"));
+        let text =
+            fs::read_to_string(root().join(document)).unwrap_or_else(|e| panic!("{document}: {e}"));
         for quoted in text.split('`').skip(1).step_by(2) {
             let is_path = quoted.contains('/')
                 && !quoted.contains([' ', '<', '*', '{', '$', ':', '(', '|'])

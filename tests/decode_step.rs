@@ -6,9 +6,7 @@ mod common;
 use common::Subject;
 use isa::Target;
 use oracle::inputs::GateRange;
-use specs::{
-    DecodeStepSpec, Dtype, Family, Gate, HeadMap, Reduction, StateContract, StateLayout,
-};
+use specs::{DecodeStepSpec, Dtype, Family, Gate, HeadMap, Reduction, StateContract, StateLayout};
 
 /// K ≠ V, HV = 2·HK, a column tail in the last workgroup, several waves.
 fn base(target: Target) -> DecodeStepSpec {
@@ -100,13 +98,8 @@ fn serial_reduction_takes_any_size() {
 #[test]
 fn serial_reduction_of_one_channel_and_one_column() {
     for_targets(|base| {
-        let spec = DecodeStepSpec {
-            head_k: 1,
-            head_v: 1,
-            reduction: Reduction::Serial,
-            waves: 1,
-            ..base
-        };
+        let spec =
+            DecodeStepSpec { head_k: 1, head_v: 1, reduction: Reduction::Serial, waves: 1, ..base };
         verify_all_gates(spec);
     });
 }
@@ -131,8 +124,7 @@ fn pool_in_place_leaves_foreign_slots_untouched_and_zeroes_sentinel_rows() {
             for reduction in [Reduction::Serial, Reduction::LaneTree { k_lanes: 8 }] {
                 for state_layout in [StateLayout::KFirst, StateLayout::VFirst] {
                     let state_contract = StateContract::PoolInPlace { sentinel };
-                    let spec =
-                        DecodeStepSpec { state_contract, reduction, state_layout, ..base };
+                    let spec = DecodeStepSpec { state_contract, reduction, state_layout, ..base };
                     Subject::new(spec).verify(5, GateRange::Weak, 9);
                 }
             }

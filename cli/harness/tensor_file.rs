@@ -108,11 +108,17 @@ impl Reader<'_> {
         }
         let (expected, compared) = self.expected()?;
         used.extend(compared);
-        let rest: Vec<String> =
-            self.file.names().iter().map(|n| (*n).to_owned()).filter(|n| !used.contains(n)).collect();
+        let rest: Vec<String> = self
+            .file
+            .names()
+            .iter()
+            .map(|n| (*n).to_owned())
+            .filter(|n| !used.contains(n))
+            .collect();
         if let Some(name) = rest.iter().find(|name| !name.starts_with("expected.")) {
             let arguments: Vec<_> = signature.buffers().map(|(name, _)| name).collect();
-            let problem = format!("is no input of {}, which has {}", self.spec.name(), arguments.join(", "));
+            let problem =
+                format!("is no input of {}, which has {}", self.spec.name(), arguments.join(", "));
             return Err(self.wrong(name, problem));
         }
         let mut assignments: Vec<String> =
@@ -193,9 +199,7 @@ impl Reader<'_> {
         axes: usize,
     ) -> Result<Vec<usize>, TensorFileError> {
         match dims {
-            [batch, 1, rest @ ..] if dims.len() == axes + 1 => {
-                Ok([&[*batch], rest].concat())
-            }
+            [batch, 1, rest @ ..] if dims.len() == axes + 1 => Ok([&[*batch], rest].concat()),
             [_, tokens, ..] if dims.len() == axes + 1 => {
                 Err(self.wrong(name, format!("has {tokens} tokens; a step kernel takes 1")))
             }
@@ -215,7 +219,8 @@ impl Reader<'_> {
 
     /// K and V when a state must be transposed from [.., K, V] to the spec's [.., V, K].
     fn transposed_state(&self, known: Known, buffer: &BufferArgument) -> Option<(usize, usize)> {
-        let Spec::DecodeStep(DecodeStepSpec { state_layout, head_k, head_v, .. }) = self.spec else {
+        let Spec::DecodeStep(DecodeStepSpec { state_layout, head_k, head_v, .. }) = self.spec
+        else {
             return None;
         };
         let is_state = matches!(buffer.role, Role::State | Role::NextState);
@@ -242,7 +247,10 @@ impl Reader<'_> {
             };
             match (want, axis.extent) {
                 (Some((want, by)), _) if want != dim => {
-                    let problem = format!("has shape {dims:?} for [{shape}]: {} is {dim}, {by} says {want}", axis.symbol);
+                    let problem = format!(
+                        "has shape {dims:?} for [{shape}]: {} is {dim}, {by} says {want}",
+                        axis.symbol
+                    );
                     return Err(self.wrong(name, problem));
                 }
                 (None, Extent::Batch) => {
@@ -276,8 +284,12 @@ fn floats(view: &TensorView<'_>) -> Option<Vec<f64>> {
     let data = view.data();
     let halves = || data.as_chunks::<2>().0.iter().map(|bytes| u16::from_le_bytes(*bytes));
     Some(match view.dtype() {
-        Dtype::F64 => data.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect(),
-        Dtype::F32 => data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes).into()).collect(),
+        Dtype::F64 => {
+            data.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
+        }
+        Dtype::F32 => {
+            data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes).into()).collect()
+        }
         Dtype::BF16 => halves().map(|bits| bf16::from_bits(bits).to_f64()).collect(),
         Dtype::F16 => halves().map(|bits| f16::from_bits(bits).to_f64()).collect(),
         _ => return None,

@@ -57,7 +57,8 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let bytes = match args.format {
         Format::Ir => {
             let kernel = pipeline::kernel(&spec)?;
-            let print = if args.locations { dsl::text::print_with_locations } else { dsl::text::print };
+            let print =
+                if args.locations { dsl::text::print_with_locations } else { dsl::text::print };
             print(&kernel).into_bytes()
         }
         Format::LlvmIr => pipeline::compile(&spec)?.llvm_ir.into_bytes(),

@@ -66,7 +66,8 @@ struct Pipeline;
 
 impl ArtefactSource for Pipeline {
     fn kernel_ir(&self, spec: &Spec) -> Result<String, SourceError> {
-        let kernel = pipeline::kernel(spec).map_err(|error| SourceError::Failed(error.to_string()))?;
+        let kernel =
+            pipeline::kernel(spec).map_err(|error| SourceError::Failed(error.to_string()))?;
         Ok(dsl::text::print(&kernel))
     }
 
@@ -136,8 +137,14 @@ fn entry_text(entry: &Entry) -> String {
         Status::Match => String::new(),
         Status::Changed { moved, kernel_ir } => {
             let rows = moved.iter().map(|moved| {
-                let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "none".to_owned());
-                vec![format!("  {}", moved.what), side(&moved.old), "→".to_owned(), side(&moved.new)]
+                let side =
+                    |side: &Option<String>| side.clone().unwrap_or_else(|| "none".to_owned());
+                vec![
+                    format!("  {}", moved.what),
+                    side(&moved.old),
+                    "→".to_owned(),
+                    side(&moved.new),
+                ]
             });
             let rows = report::table(&rows.collect::<Vec<_>>());
             format!("changed: {head}\n{rows}{}", kernel_ir.as_deref().unwrap_or_default())

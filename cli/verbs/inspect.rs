@@ -64,7 +64,10 @@ fn kernel_text(kernel: &Kernel) -> String {
         row("workgroup", format!("at most {} work-items", metadata.max_flat_workgroup_size)),
         row("VGPRs", format!("{} allocated", descriptor.vgprs)),
         row("SGPRs", metadata.sgpr_count.to_string()),
-        row("spills", format!("{} VGPRs, {} SGPRs", metadata.vgpr_spill_count, metadata.sgpr_spill_count)),
+        row(
+            "spills",
+            format!("{} VGPRs, {} SGPRs", metadata.vgpr_spill_count, metadata.sgpr_spill_count),
+        ),
         row("LDS", format!("{} bytes", descriptor.group_segment_bytes)),
         row("scratch a lane", format!("{} bytes", descriptor.private_segment_bytes)),
         row("kernarg segment", format!("{} bytes", descriptor.kernarg_bytes)),

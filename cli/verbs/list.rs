@@ -38,7 +38,9 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let rows = rows(args)?;
     if json {
         let targets: Vec<_> = Target::ALL.iter().map(|target| target.name()).collect();
-        report::json(&serde_json::json!({ "families": FAMILIES, "targets": targets, "specs": rows }))?;
+        report::json(
+            &serde_json::json!({ "families": FAMILIES, "targets": targets, "specs": rows }),
+        )?;
     } else {
         report::text(&text(&rows))?;
     }
@@ -63,7 +65,8 @@ fn rows(args: &Args) -> Result<Vec<Row>, CliError> {
     let mut rows = Vec::new();
     for entry in LIBRARY {
         let spec = entry.spec()?;
-        let wanted = |filter: &Option<String>, value: &str| filter.as_ref().is_none_or(|want| want == value);
+        let wanted =
+            |filter: &Option<String>, value: &str| filter.as_ref().is_none_or(|want| want == value);
         if wanted(&args.family, spec.family()) && wanted(&args.target, spec.target().name()) {
             rows.push(Row {
                 file: format!("specs/library/{}", entry.file),
@@ -79,7 +82,8 @@ fn rows(args: &Args) -> Result<Vec<Row>, CliError> {
 }
 
 fn text(rows: &[Row]) -> String {
-    let mut table = vec![["family", "kernel", "target", "spec", "purpose"].map(str::to_owned).to_vec()];
+    let mut table =
+        vec![["family", "kernel", "target", "spec", "purpose"].map(str::to_owned).to_vec()];
     table.extend(rows.iter().map(|row| {
         vec![
             row.family.to_owned(),

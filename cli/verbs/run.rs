@@ -175,7 +175,9 @@ fn merge(file: &[String], user: &[String]) -> Result<Vec<String>, CliError> {
         match user.iter().find(|assignment| key(assignment) == key(fixed)) {
             Some(said) if said == fixed => {}
             Some(said) => {
-                return Err(CliError::Usage(format!("--problem {said}: the input file says {fixed}")));
+                return Err(CliError::Usage(format!(
+                    "--problem {said}: the input file says {fixed}"
+                )));
             }
             None => merged.push(fixed.clone()),
         }
@@ -229,9 +231,9 @@ fn judge_expected(
     outputs: &Tensors,
     expected: &BTreeMap<String, Vec<f64>>,
 ) -> Result<BTreeMap<String, measure::Verdict>, CliError> {
-    let verdicts = expected.iter().map(|(name, reference)| {
-        Ok((name.clone(), case.judge_against(name, outputs, reference)?))
-    });
+    let verdicts = expected
+        .iter()
+        .map(|(name, reference)| Ok((name.clone(), case.judge_against(name, outputs, reference)?)));
     verdicts.collect()
 }
 
@@ -310,9 +312,10 @@ fn stats_text(report: &RunReport) -> String {
             "{}: {} workgroups, {} waves\n",
             launch.kernel, stats.workgroups, stats.waves
         ));
-        let rows = stats.instructions.iter().map(|(class, count)| {
-            vec![format!("  {}", class.name()), count.to_string()]
-        });
+        let rows = stats
+            .instructions
+            .iter()
+            .map(|(class, count)| vec![format!("  {}", class.name()), count.to_string()]);
         out.push_str(&report::table(&rows.collect::<Vec<_>>()));
     }
     out

@@ -46,8 +46,9 @@ impl CodeObject {
     /// [`CodeObjectError`] lists every problem found: the ELF header first, and only if that is right
     /// segments, dynamic segment and metadata together, and only if those are right the kernels.
     pub fn parse(bytes: &[u8]) -> Result<CodeObject, CodeObjectError> {
-        let (header, headers) = read_headers(bytes)?;
+        let header = read_header(bytes)?;
         let identity = read_identity(header).map_err(|problems| CodeObjectError { problems })?;
+        let headers = read_program_headers(bytes, header)?;
         let mut problems = Vec::new();
         let segments = read_segments(bytes, headers, &mut problems);
         done(&mut problems)?;
@@ -105,19 +106,26 @@ fn done(problems: &mut Vec<Problem>) -> Result<(), CodeObjectError> {
     }
 }
 
-type Headers<'f> = (&'f FileHeader64<LE>, &'f [ProgramHeader64<LE>]);
+fn read_header(bytes: &[u8]) -> Result<&FileHeader64<LE>, Problem> {
+    let found = from_bytes::<FileHeader64<LE>>(bytes);
+    let need = size_of::<FileHeader64<LE>>() as u64;
+    found.map(|(header, _)| header).map_err(|()| truncated(bytes, "the ELF header", 0, need))
+}
 
-fn read_headers(bytes: &[u8]) -> Result<Headers<'_>, Problem> {
-    let file_size = bytes.len() as u64;
-    let truncated = |what, offset, need| Problem::Truncated { what, offset, need, file_size };
-    let (header, _) = from_bytes::<FileHeader64<LE>>(bytes)
-        .map_err(|()| truncated("the ELF header", 0, size_of::<FileHeader64<LE>>() as u64))?;
+fn read_program_headers<'f>(
+    bytes: &'f [u8],
+    header: &FileHeader64<LE>,
+) -> Result<&'f [ProgramHeader64<LE>], Problem> {
     let (offset, count) = (header.e_phoff.get(LE), header.e_phnum.get(LE));
     let size = u64::from(count) * size_of::<ProgramHeader64<LE>>() as u64;
     let table = file_range(bytes, offset, size)
         .and_then(|table| slice_from_bytes(table, count.into()).ok());
-    let (headers, _) = table.ok_or_else(|| truncated("the program header table", offset, size))?;
-    Ok((header, headers))
+    let found = table.map(|(headers, _)| headers);
+    found.ok_or_else(|| truncated(bytes, "the program header table", offset, size))
+}
+
+fn truncated(bytes: &[u8], what: &'static str, offset: u64, need: u64) -> Problem {
+    Problem::Truncated { what, offset, need, file_size: bytes.len() as u64 }
 }
 
 fn check_distinct(kernels: &[Kernel], problems: &mut Vec<Problem>) {

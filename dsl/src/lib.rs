@@ -1,4 +1,4 @@
-//! The kernel language: [IR](ir), [builder], [verifier](verify) and [text form](text).
+//! The kernel language: [IR](ir), [builder], [verifier](mod@verify) and [text form](text).
 
 pub mod builder;
 pub mod ir;

@@ -1,6 +1,6 @@
 //! The canonical text form of a kernel: what is hashed, diffed, and sent to a back end's process.
 //!
-//! [`print`] and [`parse`] are inverse to each other on every kernel that the verifier accepts and whose values are
+//! [`print()`] and [`parse()`] are inverse to each other on every kernel that the verifier accepts and whose values are
 //! numbered in the order of their definitions, as the builder numbers them. One statement stands on one line:
 //!
 //! ```text

@@ -39,7 +39,11 @@ pub(crate) struct Exec<'e> {
 impl Exec<'_> {
     /// Runs the wave for at most `budget` instructions, until it waits or ends; returns what is left of
     /// the budget. On a fault the program counter stays at the instruction.
-    pub(crate) fn run(&mut self, budget: u64, tracer: &mut Option<&mut dyn Tracer>) -> Result<u64, Box<Cause>> {
+    pub(crate) fn run(
+        &mut self,
+        budget: u64,
+        tracer: &mut Option<&mut dyn Tracer>,
+    ) -> Result<u64, Box<Cause>> {
         let program = self.program;
         let mut left = budget;
         while left != 0 && self.wave.status == Status::Running {
@@ -49,7 +53,11 @@ impl Exec<'_> {
             self.wave.active = self.wave.exec();
             self.counts.add(inst.class);
             if let Some(tracer) = tracer {
-                tracer.step(Step { place: self.place(None), site: program.site(inst.pc), exec: self.wave.active });
+                tracer.step(Step {
+                    place: self.place(None),
+                    site: program.site(inst.pc),
+                    exec: self.wave.active,
+                });
             }
             if inst.is_approximate {
                 self.count_approximate(inst);
@@ -82,7 +90,10 @@ impl Exec<'_> {
         let is_acc = acc > self.wave.n_vectors[1];
         let (name, used) = if is_acc { ('a', acc) } else { ('v', arch) };
         let allocated = self.wave.n_vectors[usize::from(is_acc)];
-        Err(Box::new(Cause::RegisterNotAllocated { register: format!("{name}{}", used - 1), allocated }))
+        Err(Box::new(Cause::RegisterNotAllocated {
+            register: format!("{name}{}", used - 1),
+            allocated,
+        }))
     }
 
     /// Where this wave is; `lane` where one can be named.
@@ -131,7 +142,11 @@ impl Exec<'_> {
     pub(crate) fn set_scalar64(&mut self, inst: &Prepared, dest: Dest, bits: Bits) {
         let Dest::Scalar(register) = dest else { return };
         self.set_word(inst, register, bits);
-        self.set_word(inst, register + 1, Bits { value: bits.value >> 32, undefined: bits.undefined >> 32 });
+        self.set_word(
+            inst,
+            register + 1,
+            Bits { value: bits.value >> 32, undefined: bits.undefined >> 32 },
+        );
     }
 
     /// Writes a lane mask: 32 or 64 bits by the width of the wave.
@@ -147,7 +162,8 @@ impl Exec<'_> {
     pub(crate) fn set_word(&mut self, inst: &Prepared, register: u8, bits: Bits) {
         let low = |bits: u64| (bits & 0xffff_ffff) as u32;
         let (value, mut undefined) = (low(bits.value), low(bits.undefined));
-        let is_exec = register == scalar::EXEC || register == scalar::EXEC_HI && self.wave.width == 64;
+        let is_exec =
+            register == scalar::EXEC || register == scalar::EXEC_HI && self.wave.width == 64;
         if is_exec && undefined != 0 {
             let shift = if register == scalar::EXEC { 0 } else { 32 };
             crate::checks::undefined::exec_mask(self, inst, u64::from(undefined) << shift);

@@ -54,7 +54,9 @@ pub enum Cause {
         error: MemoryError,
     },
     /// A lane accessed LDS outside the workgroup's allocation.
-    #[error("lane {lane}: {bytes} B at LDS address {address:#x}, but the workgroup has {limit_bytes} B of LDS")]
+    #[error(
+        "lane {lane}: {bytes} B at LDS address {address:#x}, but the workgroup has {limit_bytes} B of LDS"
+    )]
     LdsOutOfBounds {
         /// The lane.
         lane: u32,
@@ -66,7 +68,9 @@ pub enum Cause {
         limit_bytes: u32,
     },
     /// A lane accessed scratch outside its allocation.
-    #[error("lane {lane}: {bytes} B at scratch address {address:#x}, but a work-item has {limit_bytes} B of scratch")]
+    #[error(
+        "lane {lane}: {bytes} B at scratch address {address:#x}, but a work-item has {limit_bytes} B of scratch"
+    )]
     ScratchOutOfBounds {
         /// The lane.
         lane: u32,
@@ -94,7 +98,9 @@ pub enum Cause {
         error: String,
     },
     /// The program counter left the code.
-    #[error("program counter {address:#x} is not in executable code; does the kernel end with s_endpgm?")]
+    #[error(
+        "program counter {address:#x} is not in executable code; does the kernel end with s_endpgm?"
+    )]
     OutsideCode {
         /// Where the program counter points, as an address of the image where it is one.
         address: u64,
@@ -108,7 +114,9 @@ pub enum Cause {
         allocated: u16,
     },
     /// The dispatch executed as many instructions as it may.
-    #[error("limit of {limit} wave instructions reached: an endless loop, or raise Options::instruction_limit")]
+    #[error(
+        "limit of {limit} wave instructions reached: an endless loop, or raise Options::instruction_limit"
+    )]
     InstructionLimit {
         /// The limit.
         limit: u64,
@@ -120,7 +128,9 @@ pub enum Cause {
         id: u16,
     },
     /// No wave of the workgroup can go on.
-    #[error("deadlock: {waiting} of {waves} waves wait at a barrier that the others, halted, never reach")]
+    #[error(
+        "deadlock: {waiting} of {waves} waves wait at a barrier that the others, halted, never reach"
+    )]
     Deadlock {
         /// Waves at a barrier.
         waiting: u32,
@@ -165,7 +175,9 @@ pub enum LaunchError {
         remedy: &'static str,
     },
     /// The workgroup size differs from the one the kernel demands.
-    #[error("workgroup size {got:?}, but the kernel was compiled for {required:?} (.reqd_workgroup_size)")]
+    #[error(
+        "workgroup size {got:?}, but the kernel was compiled for {required:?} (.reqd_workgroup_size)"
+    )]
     WorkgroupSize {
         /// Size asked for.
         got: [u32; 3],

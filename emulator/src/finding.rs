@@ -119,7 +119,13 @@ pub(crate) struct Findings {
 
 impl Findings {
     /// Counts a finding; `describe` is only asked for the first one of its kind.
-    pub(crate) fn add(&mut self, rule: Rule, site: u64, producer: Option<u64>, describe: impl FnOnce() -> Finding) {
+    pub(crate) fn add(
+        &mut self,
+        rule: Rule,
+        site: u64,
+        producer: Option<u64>,
+        describe: impl FnOnce() -> Finding,
+    ) {
         if let Some(at) = self.known.get(&(rule, site, producer)) {
             self.list[*at].times += 1;
         } else if self.list.len() < LIMIT {

@@ -5,7 +5,6 @@
 //! compute all lanes, finish (OMOD, CLAMP, flush), write the active ones. Undefined bits follow by the
 //! rule that comes with the function, and cost nothing while there are none.
 
-use isa::Target;
 use isa::inst::OutputScale;
 
 use crate::exec::{Exec, Outcome};
@@ -98,7 +97,13 @@ impl Exec<'_> {
 
     /// A row of a 32-bit source; `buffer` is only used when it is not a vector register.
     #[inline]
-    pub(crate) fn source_row<'a>(&'a self, inst: &Prepared, k: usize, row: usize, buffer: &'a mut Row) -> &'a Row {
+    pub(crate) fn source_row<'a>(
+        &'a self,
+        inst: &Prepared,
+        k: usize,
+        row: usize,
+        buffer: &'a mut Row,
+    ) -> &'a Row {
         match inst.src[k] {
             Source::Vector(register) => self.wave.vectors.row(register, row),
             uniform => {
@@ -110,7 +115,13 @@ impl Exec<'_> {
 
     /// A row of the high word of a 64-bit source.
     #[inline]
-    fn high_row<'a>(&'a self, inst: &Prepared, k: usize, row: usize, buffer: &'a mut Row) -> &'a Row {
+    fn high_row<'a>(
+        &'a self,
+        inst: &Prepared,
+        k: usize,
+        row: usize,
+        buffer: &'a mut Row,
+    ) -> &'a Row {
         match inst.src[k] {
             Source::Vector(register) => self.wave.vectors.row(register + 1, row),
             uniform => {
@@ -128,7 +139,13 @@ impl Exec<'_> {
 
     /// A row of a binary32 source: signs and flushing applied.
     #[inline]
-    pub(crate) fn float_row<'a>(&'a self, inst: &Prepared, k: usize, row: usize, buffer: &'a mut Row) -> &'a Row {
+    pub(crate) fn float_row<'a>(
+        &'a self,
+        inst: &Prepared,
+        k: usize,
+        row: usize,
+        buffer: &'a mut Row,
+    ) -> &'a Row {
         if !inst.has_signs && !self.wave.mode.flush_sources32 {
             return self.source_row(inst, k, row, buffer);
         }
@@ -140,7 +157,13 @@ impl Exec<'_> {
     }
 
     /// A row of a 32-bit source with NEG and ABS as on binary32, not flushed.
-    pub(crate) fn signed_row<'a>(&'a self, inst: &Prepared, k: usize, row: usize, buffer: &'a mut Row) -> &'a Row {
+    pub(crate) fn signed_row<'a>(
+        &'a self,
+        inst: &Prepared,
+        k: usize,
+        row: usize,
+        buffer: &'a mut Row,
+    ) -> &'a Row {
         let (clear, flip) = signs(inst, k, SIGN32);
         let mut plain = ZERO;
         *buffer = map1(self.source_row(inst, k, row, &mut plain), |bits| bits & !clear ^ flip);
@@ -154,9 +177,15 @@ impl Exec<'_> {
     }
 
     /// A row of a 64-bit source with NEG and ABS as on binary64, not flushed.
-    pub(crate) fn signed_wide_row(&self, inst: &Prepared, k: usize, row: usize) -> [u64; ROW_LANES] {
+    pub(crate) fn signed_wide_row(
+        &self,
+        inst: &Prepared,
+        k: usize,
+        row: usize,
+    ) -> [u64; ROW_LANES] {
         let (clear, flip) = signs(inst, k, SIGN32);
-        self.wide_row(inst, k, row).map(|bits| bits & !(u64::from(clear) << 32) ^ u64::from(flip) << 32)
+        self.wide_row(inst, k, row)
+            .map(|bits| bits & !(u64::from(clear) << 32) ^ u64::from(flip) << 32)
     }
 
     /// A row of a 16-bit source in the low halves.
@@ -182,8 +211,10 @@ impl Exec<'_> {
     #[inline]
     pub(crate) fn is_any_undefined(&self, inst: &Prepared) -> bool {
         inst.src.iter().zip(&inst.bits).any(|(source, bits)| match *source {
-            Source::Vector(register) => (0..u16::from(bits.div_ceil(32)))
-                .any(|word| (0..self.wave.n_rows()).any(|row| self.wave.vectors.is_tainted(register + word, row))),
+            Source::Vector(register) => (0..u16::from(bits.div_ceil(32))).any(|word| {
+                (0..self.wave.n_rows())
+                    .any(|row| self.wave.vectors.is_tainted(register + word, row))
+            }),
             Source::None | Source::Const(_) | Source::Execz => false,
             uniform => {
                 let undefined = self.uniform_undefined(uniform);
@@ -201,10 +232,15 @@ impl Exec<'_> {
                     low
                 } else {
                     let high = self.wave.vectors.lane_bits(register + 1, lane);
-                    Bits { value: low.value | high.value << 32, undefined: low.undefined | high.undefined << 32 }
+                    Bits {
+                        value: low.value | high.value << 32,
+                        undefined: low.undefined | high.undefined << 32,
+                    }
                 }
             }
-            uniform => Bits { value: self.uniform(uniform), undefined: self.uniform_undefined(uniform) },
+            uniform => {
+                Bits { value: self.uniform(uniform), undefined: self.uniform_undefined(uniform) }
+            }
         };
         let shift = if inst.high[k] { 16 } else { 0 };
         let mask = match inst.bits[k] {
@@ -220,7 +256,8 @@ impl Exec<'_> {
         let lanes = (0..ROW_LANES).map(|lane| {
             let at = row * ROW_LANES + lane;
             let has = |k: usize| inst.src[k] != Source::None;
-            let source = |k: usize| if has(k) { self.source_bits(inst, k, at) } else { Bits::default() };
+            let source =
+                |k: usize| if has(k) { self.source_bits(inst, k, at) } else { Bits::default() };
             rule([source(0), source(1), source(2)])
         });
         let mut shadow = Box::new([ZERO; 2]);
@@ -231,7 +268,13 @@ impl Exec<'_> {
         Some(shadow)
     }
 
-    pub(crate) fn shadow_if(&self, is_undefined: bool, inst: &Prepared, row: usize, rule: Rule) -> Shadow {
+    pub(crate) fn shadow_if(
+        &self,
+        is_undefined: bool,
+        inst: &Prepared,
+        row: usize,
+        rule: Rule,
+    ) -> Shadow {
         if is_undefined { self.shadow(inst, row, rule) } else { None }
     }
 
@@ -242,7 +285,14 @@ impl Exec<'_> {
     }
 
     #[inline]
-    fn put_at(&mut self, inst: &Prepared, row: usize, out: &Row, shadow: Shadow, placement: Placement) {
+    fn put_at(
+        &mut self,
+        inst: &Prepared,
+        row: usize,
+        out: &Row,
+        shadow: Shadow,
+        placement: Placement,
+    ) {
         let Dest::Vector(register) = inst.dst[0] else { return };
         let lanes = self.wave.active_row(row);
         self.wave.vectors.write_row(register, row, lanes, placement.mask, out);
@@ -253,7 +303,13 @@ impl Exec<'_> {
     }
 
     /// Writes a row of 64-bit results.
-    pub(crate) fn put_wide(&mut self, inst: &Prepared, row: usize, out: &[u64; ROW_LANES], shadow: Shadow) {
+    pub(crate) fn put_wide(
+        &mut self,
+        inst: &Prepared,
+        row: usize,
+        out: &[u64; ROW_LANES],
+        shadow: Shadow,
+    ) {
         let Dest::Vector(register) = inst.dst[0] else { return };
         let lanes = self.wave.active_row(row);
         let (low, high) = split(out);
@@ -268,25 +324,36 @@ impl Exec<'_> {
 
     /// Writes a row of 16-bit results, given in the low halves.
     ///
-    /// gfx1100 keeps the other half of the register. gfx950 keeps the low half when OP_SEL selects the
-    /// high one, keeps the high half in three-source operations, and zeroes it otherwise (CDNA3 ISA
-    /// manual, 16-bit operations; LLVM 22 `zeroesHigh16BitsOfDest`).
+    /// The other half of the register stays, unless the row zeroes it (on gfx950, without OP_SEL).
     pub(crate) fn put_half(&mut self, inst: &Prepared, row: usize, out: &Row, shadow: Shadow) {
-        let keeps_high = self.target == Target::Gfx1100 || inst.src[2] != Source::None;
-        let placement = match (inst.is_dst_high, keeps_high) {
+        let placement = match (inst.is_dst_high, inst.zeroes_high) {
             (true, _) => Placement::half(16),
-            (false, true) => Placement::half(0),
-            (false, false) => Placement { mask: u32::MAX, shift: 0 },
+            (false, false) => Placement::half(0),
+            (false, true) => Placement { mask: u32::MAX, shift: 0 },
         };
         self.place_half(inst, row, out, shadow, placement);
     }
 
     /// Writes a row of 16-bit results into the halves at this bit; the other halves stay.
-    pub(crate) fn put_half_at(&mut self, inst: &Prepared, row: usize, out: &Row, shadow: Shadow, shift: u32) {
+    pub(crate) fn put_half_at(
+        &mut self,
+        inst: &Prepared,
+        row: usize,
+        out: &Row,
+        shadow: Shadow,
+        shift: u32,
+    ) {
         self.place_half(inst, row, out, shadow, Placement::half(shift));
     }
 
-    fn place_half(&mut self, inst: &Prepared, row: usize, out: &Row, shadow: Shadow, placement: Placement) {
+    fn place_half(
+        &mut self,
+        inst: &Prepared,
+        row: usize,
+        out: &Row,
+        shadow: Shadow,
+        placement: Placement,
+    ) {
         let shadow = shadow.map(|mut rows| {
             rows[0] = map1(&rows[0], |bits| bits & 0xffff);
             rows
@@ -317,11 +384,17 @@ impl Exec<'_> {
     }
 
     /// Two 32-bit sources.
-    pub(crate) fn int2(&mut self, inst: &Prepared, f: impl Fn(u32, u32) -> u32, rule: Rule) -> Outcome {
+    pub(crate) fn int2(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32) -> u32,
+        rule: Rule,
+    ) -> Outcome {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
             let (mut x, mut y) = (ZERO, ZERO);
-            let (a, b) = (self.source_row(inst, 0, row, &mut x), self.source_row(inst, 1, row, &mut y));
+            let (a, b) =
+                (self.source_row(inst, 0, row, &mut x), self.source_row(inst, 1, row, &mut y));
             let out = map2(a, b, &f);
             let shadow = self.shadow_if(is_undefined, inst, row, rule);
             self.put(inst, row, &out, shadow);
@@ -330,11 +403,17 @@ impl Exec<'_> {
     }
 
     /// Three 32-bit sources.
-    pub(crate) fn int3(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> u32, rule: Rule) -> Outcome {
+    pub(crate) fn int3(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> u32,
+        rule: Rule,
+    ) -> Outcome {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
             let (mut x, mut y, mut z) = (ZERO, ZERO, ZERO);
-            let (a, b) = (self.source_row(inst, 0, row, &mut x), self.source_row(inst, 1, row, &mut y));
+            let (a, b) =
+                (self.source_row(inst, 0, row, &mut x), self.source_row(inst, 1, row, &mut y));
             let out = map3(a, b, self.source_row(inst, 2, row, &mut z), &f);
             let shadow = self.shadow_if(is_undefined, inst, row, rule);
             self.put(inst, row, &out, shadow);
@@ -343,7 +422,12 @@ impl Exec<'_> {
     }
 
     /// Up to three sources of any width, handed over as 64 bits; the result has 64 bits.
-    pub(crate) fn wide(&mut self, inst: &Prepared, f: impl Fn(u64, u64, u64) -> u64, rule: Rule) -> Outcome {
+    pub(crate) fn wide(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u64, u64, u64) -> u64,
+        rule: Rule,
+    ) -> Outcome {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
             let source = |k: usize| self.any_row(inst, k, row);
@@ -365,7 +449,12 @@ impl Exec<'_> {
     }
 
     /// Sources and result of 16 bits, absent sources zero.
-    pub(crate) fn half(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> u32, rule: Rule) -> Outcome {
+    pub(crate) fn half(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> u32,
+        rule: Rule,
+    ) -> Outcome {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
             let source = |k: usize| self.half_row(inst, k, row);
@@ -396,7 +485,8 @@ impl Exec<'_> {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
             let (mut x, mut y) = (ZERO, ZERO);
-            let (a, b) = (self.float_row(inst, 0, row, &mut x), self.float_row(inst, 1, row, &mut y));
+            let (a, b) =
+                (self.float_row(inst, 0, row, &mut x), self.float_row(inst, 1, row, &mut y));
             let mut out = map2(a, b, &f);
             self.finish(inst, &mut out);
             let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
@@ -410,7 +500,8 @@ impl Exec<'_> {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
             let (mut x, mut y, mut z) = (ZERO, ZERO, ZERO);
-            let (a, b) = (self.float_row(inst, 0, row, &mut x), self.float_row(inst, 1, row, &mut y));
+            let (a, b) =
+                (self.float_row(inst, 0, row, &mut x), self.float_row(inst, 1, row, &mut y));
             let mut out = map3(a, b, self.float_row(inst, 2, row, &mut z), &f);
             self.finish(inst, &mut out);
             let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
@@ -420,7 +511,11 @@ impl Exec<'_> {
     }
 
     /// Rows of binary32 sources, binary32 result by row: for sources of mixed kinds.
-    pub(crate) fn float_from_rows(&mut self, inst: &Prepared, rows: impl Fn(&Self, usize) -> Row) -> Outcome {
+    pub(crate) fn float_from_rows(
+        &mut self,
+        inst: &Prepared,
+        rows: impl Fn(&Self, usize) -> Row,
+    ) -> Outcome {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
             let mut out = rows(self, row);
@@ -432,7 +527,12 @@ impl Exec<'_> {
     }
 
     /// Rows of 32-bit results without any finishing: conversions to integers and packed halves.
-    pub(crate) fn raw_from_rows(&mut self, inst: &Prepared, rows: impl Fn(&Self, usize) -> Row, rule: Rule) -> Outcome {
+    pub(crate) fn raw_from_rows(
+        &mut self,
+        inst: &Prepared,
+        rows: impl Fn(&Self, usize) -> Row,
+        rule: Rule,
+    ) -> Outcome {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
             let out = rows(self, row);
@@ -476,7 +576,11 @@ impl Exec<'_> {
     // binary16 and binary64.
 
     /// Binary16 sources and result, absent sources zero.
-    pub(crate) fn half_float(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
+    pub(crate) fn half_float(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> u32,
+    ) -> Outcome {
         let sources = |exec: &Self, row: usize| {
             let source = |k: usize| exec.half_float_row(inst, k, row);
             map3(&source(0), &source(1), &source(2), &f)
@@ -485,7 +589,11 @@ impl Exec<'_> {
     }
 
     /// Rows of binary16 results in the low halves.
-    pub(crate) fn half_float_from_rows(&mut self, inst: &Prepared, rows: impl Fn(&Self, usize) -> Row) -> Outcome {
+    pub(crate) fn half_float_from_rows(
+        &mut self,
+        inst: &Prepared,
+        rows: impl Fn(&Self, usize) -> Row,
+    ) -> Outcome {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
             let out = rows(self, row);
@@ -541,18 +649,26 @@ impl Exec<'_> {
     pub(crate) fn mask_source(&self, inst: &Prepared, k: usize) -> Bits {
         let wave_mask = if self.wave.width == 32 { 0xffff_ffff } else { u64::MAX };
         let source = inst.src[k];
-        Bits { value: self.uniform(source) & wave_mask, undefined: self.uniform_undefined(source) & wave_mask }
+        Bits {
+            value: self.uniform(source) & wave_mask,
+            undefined: self.uniform_undefined(source) & wave_mask,
+        }
     }
 
     /// Two 32-bit sources, a carry in (source 2, where the row has it) and a carry out to the second
     /// destination.
-    pub(crate) fn carry(&mut self, inst: &Prepared, f: impl Fn(u32, u32, bool) -> (u32, bool)) -> Outcome {
+    pub(crate) fn carry(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, bool) -> (u32, bool),
+    ) -> Outcome {
         let is_undefined = self.is_any_undefined(inst);
         let carries_in = self.mask_source(inst, 2);
         let mut carries_out = Bits::default();
         for row in self.rows() {
             let (mut x, mut y) = (ZERO, ZERO);
-            let (a, b) = (self.source_row(inst, 0, row, &mut x), self.source_row(inst, 1, row, &mut y));
+            let (a, b) =
+                (self.source_row(inst, 0, row, &mut x), self.source_row(inst, 1, row, &mut y));
             let mut out = ZERO;
             for lane in 0..ROW_LANES {
                 let at = row * ROW_LANES + lane;
@@ -560,7 +676,11 @@ impl Exec<'_> {
                 out[lane] = sum;
                 carries_out.value |= u64::from(carry) << at;
             }
-            let shadow = if is_undefined { self.carry_shadow(inst, row, carries_in, &mut carries_out) } else { None };
+            let shadow = if is_undefined {
+                self.carry_shadow(inst, row, carries_in, &mut carries_out)
+            } else {
+                None
+            };
             self.put(inst, row, &out, shadow);
         }
         carries_out.value &= self.wave.active;
@@ -570,12 +690,22 @@ impl Exec<'_> {
     }
 
     #[cold]
-    fn carry_shadow(&self, inst: &Prepared, row: usize, carries_in: Bits, carries_out: &mut Bits) -> Shadow {
+    fn carry_shadow(
+        &self,
+        inst: &Prepared,
+        row: usize,
+        carries_in: Bits,
+        carries_out: &mut Bits,
+    ) -> Shadow {
         let mut shadow = Box::new([ZERO; 2]);
         for lane in 0..ROW_LANES {
             let at = row * ROW_LANES + lane;
             let carry = Bits { value: 0, undefined: carries_in.undefined >> at & 1 };
-            let undefined = taint::upwards([self.source_bits(inst, 0, at), self.source_bits(inst, 1, at), carry]);
+            let undefined = taint::upwards([
+                self.source_bits(inst, 0, at),
+                self.source_bits(inst, 1, at),
+                carry,
+            ]);
             shadow[0][lane] = low(undefined);
             carries_out.undefined |= u64::from(undefined != 0) << at;
         }
@@ -590,10 +720,18 @@ impl Exec<'_> {
             result.value |= u64::from(rows(self, row)) << (row * ROW_LANES);
         }
         if is_undefined {
-            let undefined = |lane: usize| (self.source_bits(inst, 0, lane).undefined | self.source_bits(inst, 1, lane).undefined) != 0;
-            result.undefined = (0..self.wave.width as usize).map(|lane| u64::from(undefined(lane)) << lane).sum();
+            let undefined = |lane: usize| {
+                (self.source_bits(inst, 0, lane).undefined
+                    | self.source_bits(inst, 1, lane).undefined)
+                    != 0
+            };
+            result.undefined =
+                (0..self.wave.width as usize).map(|lane| u64::from(undefined(lane)) << lane).sum();
         }
-        Bits { value: result.value & self.wave.active, undefined: result.undefined & self.wave.active }
+        Bits {
+            value: result.value & self.wave.active,
+            undefined: result.undefined & self.wave.active,
+        }
     }
 }
 

@@ -79,7 +79,11 @@ impl<'m> Launch<'m> {
     }
 
     /// Runs all workgroups, one after the other.
-    pub(crate) fn run(&self, memory: &mut Memory, tracer: &mut Option<&mut dyn Tracer>) -> Result<Report, Fault> {
+    pub(crate) fn run(
+        &self,
+        memory: &mut Memory,
+        tracer: &mut Option<&mut dyn Tracer>,
+    ) -> Result<Report, Fault> {
         let mut findings = Findings::default();
         let mut counts = Counts::default();
         let mut left = self.options.instruction_limit;
@@ -87,7 +91,8 @@ impl<'m> Launch<'m> {
         let [nx, ny, nz] = self.workgroups;
         let ids = (0..nz).flat_map(|z| (0..ny).flat_map(move |y| (0..nx).map(move |x| [x, y, z])));
         for id in ids {
-            let ran = workgroup.run(self, id, memory, &mut findings, &mut counts, &mut left, tracer);
+            let ran =
+                workgroup.run(self, id, memory, &mut findings, &mut counts, &mut left, tracer);
             if let Err(stopped) = ran {
                 let report = counts.into_report(findings, self.target);
                 return Err(Fault::Execution(Box::new(stopped.into_fault(self, report))));
@@ -126,7 +131,8 @@ impl<'m> Launch<'m> {
     fn set_workgroup_ids(&self, wave: &mut Wave, workgroup: [u32; 3]) {
         let descriptor = &self.kernel.descriptor;
         let ids = descriptor.workgroup_ids;
-        let enabled = [ids.x, ids.y, ids.z].into_iter().zip(workgroup).filter(|(enabled, _)| *enabled);
+        let enabled =
+            [ids.x, ids.y, ids.z].into_iter().zip(workgroup).filter(|(enabled, _)| *enabled);
         let first = u8::try_from(descriptor.user_sgpr_count).expect("at most 16");
         for (register, (_, id)) in (first..).zip(enabled) {
             wave.scalars.set(register, id, 0);
@@ -144,7 +150,9 @@ impl<'m> Launch<'m> {
         for lane in 0..n_lanes {
             let item = first + lane;
             let (x, y, z) = (item % size_x, item / size_x % size_y, item / size_x / size_y);
-            let packed = x | if dimensions > 1 { y << 10 } else { 0 } | if dimensions > 2 { z << 20 } else { 0 };
+            let packed = x
+                | if dimensions > 1 { y << 10 } else { 0 }
+                | if dimensions > 2 { z << 20 } else { 0 };
             wave.vectors.write_lane(0, lane as usize, u32::MAX, packed, 0);
         }
     }
@@ -164,7 +172,8 @@ fn vector_registers(descriptor: &KernelDescriptor, target: Target) -> (u16, u16)
 
 fn check_descriptor(descriptor: &KernelDescriptor, target: Target) -> Result<(), LaunchError> {
     let refuse = |what, remedy| Err(LaunchError::Descriptor { what, remedy });
-    let rounds_to_nearest = [descriptor.round_mode_f32, descriptor.round_mode_f16_f64] == [RoundMode::NearestEven; 2];
+    let rounds_to_nearest =
+        [descriptor.round_mode_f32, descriptor.round_mode_f16_f64] == [RoundMode::NearestEven; 2];
     let exceptions = descriptor.exceptions;
     let traps = exceptions.invalid
         || exceptions.denormal_source
@@ -177,7 +186,10 @@ fn check_descriptor(descriptor: &KernelDescriptor, target: Target) -> Result<(),
         return refuse("a rounding mode other than to nearest even", "compile with round mode 0");
     }
     if descriptor.wave_width != target.wave_width() {
-        return refuse("a wave width other than the target's usual one", "compile for wave32 on gfx1100");
+        return refuse(
+            "a wave width other than the target's usual one",
+            "compile for wave32 on gfx1100",
+        );
     }
     if descriptor.user_sgprs.private_segment_buffer || descriptor.user_sgprs.flat_scratch_init {
         return refuse("a scratch buffer resource", "compile for architected flat scratch");
@@ -192,7 +204,9 @@ fn check_descriptor(descriptor: &KernelDescriptor, target: Target) -> Result<(),
 }
 
 fn check_size(kernel: &Kernel, target: Target, dispatch: &Dispatch<'_>) -> Result<(), LaunchError> {
-    let limit = u64::from(kernel.metadata.max_flat_workgroup_size.min(target.limits().workgroup_work_items));
+    let limit = u64::from(
+        kernel.metadata.max_flat_workgroup_size.min(target.limits().workgroup_work_items),
+    );
     let product = |sizes: [u32; 3]| sizes.iter().map(|size| u128::from(*size)).product::<u128>();
     let work_items = product(dispatch.workgroup_size);
     if work_items == 0 || work_items > limit.into() {
@@ -209,7 +223,11 @@ fn check_size(kernel: &Kernel, target: Target, dispatch: &Dispatch<'_>) -> Resul
     {
         return Err(LaunchError::WorkgroupSize { got: dispatch.workgroup_size, required });
     }
-    let grid = dispatch.workgroups.iter().zip(dispatch.workgroup_size).map(|(n, size)| u64::from(*n) * u64::from(size));
+    let grid = dispatch
+        .workgroups
+        .iter()
+        .zip(dispatch.workgroup_size)
+        .map(|(n, size)| u64::from(*n) * u64::from(size));
     let largest = grid.max().unwrap_or(0);
     if product(dispatch.workgroups) == 0 || largest > u32::MAX.into() {
         return Err(LaunchError::Limit {
@@ -224,7 +242,8 @@ fn check_size(kernel: &Kernel, target: Target, dispatch: &Dispatch<'_>) -> Resul
 }
 
 fn lds_bytes(kernel: &Kernel, target: Target, dispatch: &Dispatch<'_>) -> Result<u32, LaunchError> {
-    let got = u64::from(kernel.descriptor.group_segment_bytes) + u64::from(dispatch.dynamic_lds_bytes);
+    let got =
+        u64::from(kernel.descriptor.group_segment_bytes) + u64::from(dispatch.dynamic_lds_bytes);
     let limit = target.limits().lds_bytes_per_workgroup;
     match u32::try_from(got) {
         Ok(bytes) if bytes <= limit => Ok(bytes),
@@ -238,7 +257,12 @@ fn lds_bytes(kernel: &Kernel, target: Target, dispatch: &Dispatch<'_>) -> Result
     }
 }
 
-fn check_scratch(kernel: &Kernel, options: &Options, target: Target, dispatch: &Dispatch<'_>) -> Result<(), LaunchError> {
+fn check_scratch(
+    kernel: &Kernel,
+    options: &Options,
+    target: Target,
+    dispatch: &Dispatch<'_>,
+) -> Result<(), LaunchError> {
     let work_items: u32 = dispatch.workgroup_size.iter().product();
     let lanes = work_items.next_multiple_of(target.wave_width());
     let got = u64::from(kernel.descriptor.private_segment_bytes) * u64::from(lanes);
@@ -255,7 +279,11 @@ fn check_scratch(kernel: &Kernel, options: &Options, target: Target, dispatch: &
 }
 
 /// The kernel-argument segment: the caller's bytes, then what the launch knows of hidden arguments.
-fn allocate_kernarg(memory: &mut Memory, kernel: &Kernel, dispatch: &Dispatch<'_>) -> Result<BufferId, LaunchError> {
+fn allocate_kernarg(
+    memory: &mut Memory,
+    kernel: &Kernel,
+    dispatch: &Dispatch<'_>,
+) -> Result<BufferId, LaunchError> {
     let given = dispatch.kernarg.len() as u64;
     let size = u64::from(kernel.metadata.kernarg_segment_size);
     if given > size {
@@ -286,7 +314,13 @@ fn allocate_kernarg(memory: &mut Memory, kernel: &Kernel, dispatch: &Dispatch<'_
 fn hidden_value(hidden: HiddenArg, dispatch: &Dispatch<'_>) -> Option<u64> {
     let [nx, ny, nz] = dispatch.workgroups;
     let [sx, sy, sz] = dispatch.workgroup_size;
-    let dimensions = if nz * sz > 1 { 3 } else if ny * sy > 1 { 2 } else { 1 };
+    let dimensions = if nz * sz > 1 {
+        3
+    } else if ny * sy > 1 {
+        2
+    } else {
+        1
+    };
     Some(match hidden {
         HiddenArg::BlockCountX => nx.into(),
         HiddenArg::BlockCountY => ny.into(),
@@ -333,7 +367,12 @@ fn allocate_packet(
 }
 
 /// What the user SGPRs start with. No queue exists: its address stays undefined.
-fn user_sgprs(memory: &Memory, kernel: &Kernel, kernarg: BufferId, packet: BufferId) -> Result<Vec<Option<u32>>, MemoryError> {
+fn user_sgprs(
+    memory: &Memory,
+    kernel: &Kernel,
+    kernarg: BufferId,
+    packet: BufferId,
+) -> Result<Vec<Option<u32>>, MemoryError> {
     let descriptor = &kernel.descriptor;
     let mut sgprs = Vec::new();
     let low = |bits: u64| Some((bits & 0xffff_ffff) as u32);

@@ -38,7 +38,12 @@ impl Lds {
 
     /// Stores `N` ≤ 16 bytes; `written` is cleared where they are undefined. `None` outside the allocation.
     #[inline]
-    pub(crate) fn store<const N: usize>(&mut self, address: u32, value: [u8; N], written: u32) -> Option<()> {
+    pub(crate) fn store<const N: usize>(
+        &mut self,
+        address: u32,
+        value: [u8; N],
+        written: u32,
+    ) -> Option<()> {
         let at = address as usize;
         self.bytes.get_mut(at..at.checked_add(N)?)?.copy_from_slice(&value);
         self.written.set(at, N, written);

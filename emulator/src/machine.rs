@@ -33,7 +33,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { instruction_limit: 1 << 32, memory_limit_bytes: 1 << 33, alignment: Alignment::Hsa }
+        Options {
+            instruction_limit: 1 << 32,
+            memory_limit_bytes: 1 << 33,
+            alignment: Alignment::Hsa,
+        }
     }
 }
 
@@ -125,7 +129,9 @@ impl Machine {
 
     /// Maps the segments, each a buffer of its own; returns what to add to addresses of the image.
     fn map(&mut self, object: &CodeObject) -> Result<u64, MemoryError> {
-        let access = |segment: &Segment| if segment.flags.write { Access::ReadWrite } else { Access::ReadOnly };
+        let access = |segment: &Segment| {
+            if segment.flags.write { Access::ReadWrite } else { Access::ReadOnly }
+        };
         let first = object.segments.first().map_or(0, |segment| segment.address);
         let parts = object.segments.iter().map(|segment| {
             let label = format!("code object segment at {:#x}", segment.address);
@@ -167,11 +173,19 @@ impl Machine {
     ///
     /// # Errors
     /// As [`Machine::dispatch`].
-    pub fn dispatch_traced(&mut self, dispatch: &Dispatch<'_>, tracer: &mut dyn Tracer) -> Result<Report, Fault> {
+    pub fn dispatch_traced(
+        &mut self,
+        dispatch: &Dispatch<'_>,
+        tracer: &mut dyn Tracer,
+    ) -> Result<Report, Fault> {
         self.run(dispatch, &mut Some(tracer))
     }
 
-    fn run(&mut self, dispatch: &Dispatch<'_>, tracer: &mut Option<&mut dyn Tracer>) -> Result<Report, Fault> {
+    fn run(
+        &mut self,
+        dispatch: &Dispatch<'_>,
+        tracer: &mut Option<&mut dyn Tracer>,
+    ) -> Result<Report, Fault> {
         let object = self.objects.get(dispatch.object.index).ok_or(LaunchError::NotLoaded)?;
         let kernel: &Kernel = object.object.kernel(dispatch.kernel).map_err(LaunchError::from)?;
         let loaded = LoadedKernel { kernel, program: &object.program, bias: dispatch.object.bias };

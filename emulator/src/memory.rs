@@ -51,7 +51,9 @@ pub enum MemoryError {
         label: String,
     },
     /// An allocation beyond the limit of the machine.
-    #[error("buffer '{label}' of {size_bytes} B: {used_bytes} B of the limit of {limit_bytes} B are in use; raise Options::memory_limit_bytes")]
+    #[error(
+        "buffer '{label}' of {size_bytes} B: {used_bytes} B of the limit of {limit_bytes} B are in use; raise Options::memory_limit_bytes"
+    )]
     OutOfMemory {
         /// Name of the buffer.
         label: String,
@@ -66,7 +68,9 @@ pub enum MemoryError {
     #[error("no such buffer: freed, or allocated by another machine")]
     NoSuchBuffer,
     /// A host access past the end of a buffer.
-    #[error("host access to bytes {offset_bytes}..{end_bytes} of buffer '{label}', which has {size_bytes} B")]
+    #[error(
+        "host access to bytes {offset_bytes}..{end_bytes} of buffer '{label}', which has {size_bytes} B"
+    )]
     HostOutOfBounds {
         /// Name of the buffer.
         label: String,
@@ -103,7 +107,11 @@ impl Buffer {
 
     /// Bytes between an address and this buffer, zero inside it.
     fn distance(&self, address: u64) -> u64 {
-        if address < self.address { self.address - address } else { address.saturating_sub(self.end()) }
+        if address < self.address {
+            self.address - address
+        } else {
+            address.saturating_sub(self.end())
+        }
     }
 
     fn describe(&self, address: u64) -> String {
@@ -140,7 +148,8 @@ impl WrittenBytes {
         }
         let (word, bit) = (offset / 64, offset % 64);
         let low = self.words[word] >> bit;
-        let high = if bit == 0 { 0 } else { self.words.get(word + 1).copied().unwrap_or(0) << (64 - bit) };
+        let high =
+            if bit == 0 { 0 } else { self.words.get(word + 1).copied().unwrap_or(0) << (64 - bit) };
         low_u32(low | high) & all
     }
 
@@ -153,7 +162,8 @@ impl WrittenBytes {
         }
         let before = self.get(offset, n_bytes);
         let after = written & all;
-        self.n_unwritten = self.n_unwritten + before.count_ones() as usize - after.count_ones() as usize;
+        self.n_unwritten =
+            self.n_unwritten + before.count_ones() as usize - after.count_ones() as usize;
         let (word, bit) = (offset / 64, offset % 64);
         self.words[word] = self.words[word] & !(u64::from(all) << bit) | u64::from(after) << bit;
         if bit + n_bytes > 64 {
@@ -206,7 +216,12 @@ impl Memory {
     ///
     /// # Errors
     /// [`MemoryError::OutOfMemory`] beyond the limit of the machine.
-    pub fn allocate(&mut self, label: &str, size_bytes: u64, access: Access) -> Result<BufferId, MemoryError> {
+    pub fn allocate(
+        &mut self,
+        label: &str,
+        size_bytes: u64,
+        access: Access,
+    ) -> Result<BufferId, MemoryError> {
         let out_of_memory = || MemoryError::OutOfMemory {
             label: label.to_owned(),
             size_bytes,
@@ -224,13 +239,23 @@ impl Memory {
         self.next_address = address.checked_add(reserved).ok_or_else(out_of_memory)?;
         self.used_bytes = used;
         let written = WrittenBytes::none(n_bytes);
-        self.buffers.push(Buffer { label: label.to_owned(), address, access, freed: false, bytes, written });
+        self.buffers.push(Buffer {
+            label: label.to_owned(),
+            address,
+            access,
+            freed: false,
+            bytes,
+            written,
+        });
         Ok(BufferId(self.buffers.len() - 1))
     }
 
     /// Buffers at fixed distances from each other: label, distance from the first address, size and access of
     /// each, ascending. Returns the first address, a multiple of 4096, and the buffers.
-    pub(crate) fn allocate_image(&mut self, parts: Vec<(String, u64, u64, Access)>) -> Result<(u64, Vec<BufferId>), MemoryError> {
+    pub(crate) fn allocate_image(
+        &mut self,
+        parts: Vec<(String, u64, u64, Access)>,
+    ) -> Result<(u64, Vec<BufferId>), MemoryError> {
         let base = self.next_address.next_multiple_of(4096);
         let mut ids = Vec::with_capacity(parts.len());
         for (label, distance, size_bytes, access) in parts {
@@ -304,7 +329,12 @@ impl Memory {
     ///
     /// # Errors
     /// [`MemoryError::NoSuchBuffer`], [`MemoryError::HostOutOfBounds`].
-    pub fn write(&mut self, id: BufferId, offset_bytes: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+    pub fn write(
+        &mut self,
+        id: BufferId,
+        offset_bytes: u64,
+        bytes: &[u8],
+    ) -> Result<(), MemoryError> {
         let buffer = self.buffer_mut(id)?;
         let end = offset_bytes.saturating_add(bytes.len() as u64);
         if end > buffer.bytes.len() as u64 {
@@ -322,7 +352,12 @@ impl Memory {
     }
 
     /// Host write of zeros.
-    pub(crate) fn fill_zero(&mut self, id: BufferId, offset_bytes: u64, n_bytes: u64) -> Result<(), MemoryError> {
+    pub(crate) fn fill_zero(
+        &mut self,
+        id: BufferId,
+        offset_bytes: u64,
+        n_bytes: u64,
+    ) -> Result<(), MemoryError> {
         const ZEROS: [u8; 4096] = [0; 4096];
         let mut at = 0;
         while at < n_bytes {
@@ -341,7 +376,11 @@ impl Memory {
     }
 
     /// The word at an offset, if it lies in the buffer and was written.
-    pub(crate) fn written_word(&self, id: BufferId, offset_bytes: u64) -> Result<Option<u32>, MemoryError> {
+    pub(crate) fn written_word(
+        &self,
+        id: BufferId,
+        offset_bytes: u64,
+    ) -> Result<Option<u32>, MemoryError> {
         let buffer = self.buffer(id)?;
         if !buffer.contains(buffer.address.saturating_add(offset_bytes), 4) {
             return Ok(None);
@@ -361,7 +400,11 @@ impl Memory {
 
     /// Kernel load of `N` ≤ 16 bytes: the bytes, and one bit a byte that is set when it was written.
     #[inline]
-    pub(crate) fn load<const N: usize>(&self, cursor: &mut Cursor, address: u64) -> Result<([u8; N], u32), MemoryError> {
+    pub(crate) fn load<const N: usize>(
+        &self,
+        cursor: &mut Cursor,
+        address: u64,
+    ) -> Result<([u8; N], u32), MemoryError> {
         let buffer = &self.buffers[self.find_index(cursor, address, N as u64)?];
         let offset = index(address - buffer.address);
         let mut bytes = [0; N];
@@ -381,7 +424,11 @@ impl Memory {
         let at = self.find_index(cursor, address, N as u64)?;
         let buffer = &mut self.buffers[at];
         if buffer.access == Access::ReadOnly {
-            return Err(MemoryError::ReadOnly { address, size_bytes: N as u64, label: buffer.label.clone() });
+            return Err(MemoryError::ReadOnly {
+                address,
+                size_bytes: N as u64,
+                label: buffer.label.clone(),
+            });
         }
         let offset = index(address - buffer.address);
         buffer.bytes[offset..offset + N].copy_from_slice(&bytes);
@@ -390,7 +437,12 @@ impl Memory {
     }
 
     #[inline]
-    fn find_index(&self, cursor: &mut Cursor, address: u64, size: u64) -> Result<usize, MemoryError> {
+    fn find_index(
+        &self,
+        cursor: &mut Cursor,
+        address: u64,
+        size: u64,
+    ) -> Result<usize, MemoryError> {
         if self.buffers.get(cursor.0).is_some_and(|buffer| buffer.contains(address, size)) {
             return Ok(cursor.0);
         }
@@ -403,7 +455,10 @@ impl Memory {
     #[cold]
     fn out_of_bounds(&self, address: u64, size_bytes: u64) -> MemoryError {
         let nearest = self.buffers.iter().min_by_key(|buffer| buffer.distance(address));
-        let nearest = nearest.map_or_else(|| "none: nothing is allocated".to_owned(), |buffer| buffer.describe(address));
+        let nearest = nearest.map_or_else(
+            || "none: nothing is allocated".to_owned(),
+            |buffer| buffer.describe(address),
+        );
         MemoryError::OutOfBounds { address, size_bytes, nearest }
     }
 }

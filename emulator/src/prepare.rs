@@ -12,8 +12,8 @@ use crate::checks::waits::{Counter, Queue};
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
 use crate::report::Class;
-use crate::sem::{self, Meaning};
 use crate::sem::forms;
+use crate::sem::{self, Meaning};
 use crate::wave::{FIRST_ACC, scalar};
 
 /// What executes an instruction.
@@ -132,6 +132,8 @@ pub(crate) struct Prepared {
     pub high: [bool; MAX_OPERANDS],
     /// The high half of a 16-bit result is meant.
     pub is_dst_high: bool,
+    /// A result in the low half of a register zeroes the high half.
+    pub zeroes_high: bool,
     /// The source is an address or part of one, by position.
     pub is_address: [bool; MAX_OPERANDS],
     /// Some source has NEG or ABS.
@@ -186,7 +188,11 @@ impl Prepared {
 
     /// Positions of the sources that make up an address.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = usize> + use<> {
-        self.is_address.into_iter().enumerate().filter(|(_, is_address)| *is_address).map(|(k, _)| k)
+        self.is_address
+            .into_iter()
+            .enumerate()
+            .filter(|(_, is_address)| *is_address)
+            .map(|(k, _)| k)
     }
 
     fn add_span(&mut self, span: Span) {
@@ -244,12 +250,20 @@ fn stage_sdwa(prepared: &mut Prepared) {
 }
 
 /// One operation with its operands; a dual-issue pair has two.
-fn prepare_half(pc: u64, inst: Inst, op: Op, operands: &[Operand], target: Target) -> Result<Prepared, Cause> {
+fn prepare_half(
+    pc: u64,
+    inst: Inst,
+    op: Op,
+    operands: &[Operand],
+    target: Target,
+) -> Result<Prepared, Cause> {
     let row = op.row();
     let (run, is_approximate) = match sem::meaning(op) {
         Meaning::Exact(run) => (run, false),
         Meaning::Approximate(_, run) => (run, true),
-        Meaning::Unsupported => return Err(unsupported(&inst, target, "no meaning is implemented")),
+        Meaning::Unsupported => {
+            return Err(unsupported(&inst, target, "no meaning is implemented"));
+        }
     };
     let mut prepared = Prepared {
         pc,
@@ -265,6 +279,7 @@ fn prepare_half(pc: u64, inst: Inst, op: Op, operands: &[Operand], target: Targe
         neg: [false; MAX_OPERANDS],
         abs: [false; MAX_OPERANDS],
         high: [false; MAX_OPERANDS],
+        zeroes_high: row.zeroes_high_half(target),
         is_address: [false; MAX_OPERANDS],
         is_dst_high: inst.mods.op_sel & 8 != 0,
         has_signs: false,
@@ -280,7 +295,11 @@ fn prepare_half(pc: u64, inst: Inst, op: Op, operands: &[Operand], target: Targe
     let is_dual = inst.dual.is_some();
     let (mut n_dst, mut n_src) = (0, 0);
     for (index, (spec, operand)) in row.operands.iter().zip(operands).enumerate() {
-        let registers = if op == inst.op { inst.registers(index, target) } else { spec.ty.bits(target).div_ceil(32) };
+        let registers = if op == inst.op {
+            inst.registers(index, target)
+        } else {
+            spec.ty.bits(target).div_ceil(32)
+        };
         let registers = u16::try_from(registers).expect("at most 32 registers");
         check_tuple(&inst, *operand, registers, target)?;
         note_registers(&mut prepared, *operand, registers, spec.is_dst);
@@ -315,7 +334,13 @@ fn narrow_bits(ty: Ty, target: Target) -> u8 {
 }
 
 /// Modifier bits belong to fields; sources are looked up by position.
-fn set_modifiers(prepared: &mut Prepared, position: usize, spec: &OperandSpec, is_dual: bool, target: Target) {
+fn set_modifiers(
+    prepared: &mut Prepared,
+    position: usize,
+    spec: &OperandSpec,
+    is_dual: bool,
+    target: Target,
+) {
     prepared.bits[position] = narrow_bits(spec.ty, target);
     prepared.is_address[position] = matches!(spec.field, Field::Addr | Field::Saddr | Field::Vaddr);
     let number = match spec.field {
@@ -341,7 +366,11 @@ fn check_tuple(inst: &Inst, operand: Operand, registers: u16, target: Target) ->
         Operand::Special(SpecialReg::Ttmp(first)) => last(first) < 16,
         _ => true,
     };
-    if fits { Ok(()) } else { Err(unsupported(inst, target, "a register tuple runs past the last register")) }
+    if fits {
+        Ok(())
+    } else {
+        Err(unsupported(inst, target, "a register tuple runs past the last register"))
+    }
 }
 
 fn note_registers(prepared: &mut Prepared, operand: Operand, registers: u16, is_destination: bool) {
@@ -457,7 +486,9 @@ fn class(inst: &Inst, op: Op) -> Class {
         return Class::Transcendental;
     }
     match inst.encoding {
-        Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk | Encoding::Sopp => control_class(op),
+        Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk | Encoding::Sopp => {
+            control_class(op)
+        }
         Encoding::Smem => Class::Smem,
         Encoding::Ds => Class::Lds,
         Encoding::Scratch => Class::Scratch,

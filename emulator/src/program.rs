@@ -30,7 +30,11 @@ pub(crate) struct Program {
 
 impl Program {
     /// From executable segments: loaded address and bytes of each.
-    pub(crate) fn new(target: Target, bias: u64, segments: impl Iterator<Item = (u64, Vec<u8>)>) -> Program {
+    pub(crate) fn new(
+        target: Target,
+        bias: u64,
+        segments: impl Iterator<Item = (u64, Vec<u8>)>,
+    ) -> Program {
         let code = segments.map(|(start, bytes)| {
             let mut slots = Vec::new();
             slots.resize_with(bytes.len() / 4, OnceLock::new);
@@ -64,7 +68,10 @@ impl Program {
     fn decode(&self, pc: u64, bytes: &[u8]) -> Result<Box<Prepared>, Box<Cause>> {
         let inst = isa::decode(self.target, bytes).map_err(|error| {
             let shown = bytes.iter().take(8).map(|byte| format!("{byte:02x}"));
-            Box::new(Cause::UnknownInstruction { bytes: shown.collect::<Vec<_>>().join(" "), error: error.problem.to_string() })
+            Box::new(Cause::UnknownInstruction {
+                bytes: shown.collect::<Vec<_>>().join(" "),
+                error: error.problem.to_string(),
+            })
         })?;
         prepare(pc, inst, self.target).map(Box::new).map_err(Box::new)
     }

@@ -130,13 +130,20 @@ impl Counts {
     pub(crate) fn into_report(self, findings: Findings, target: Target) -> Report {
         let (findings, findings_dropped) = findings.into_parts();
         let counted = Class::ALL.into_iter().zip(self.by_class).filter(|(_, count)| *count != 0);
-        let approximations: BTreeSet<Approximation> =
-            self.approximate.into_iter().filter_map(|op| fidelity::approximation(op, target)).collect();
+        let approximations: BTreeSet<Approximation> = self
+            .approximate
+            .into_iter()
+            .filter_map(|op| fidelity::approximation(op, target))
+            .collect();
         Report {
             findings,
             findings_dropped,
             wave_instructions: self.by_class.iter().sum(),
-            stats: Stats { workgroups: self.workgroups, waves: self.waves, instructions: counted.collect() },
+            stats: Stats {
+                workgroups: self.workgroups,
+                waves: self.waves,
+                instructions: counted.collect(),
+            },
             approximations: approximations.into_iter().collect(),
         }
     }

@@ -6,6 +6,7 @@
 use crate::exec::{Exec, Outcome};
 use crate::prepare::{Dest, Prepared};
 use crate::taint::{Bits, Rule};
+use crate::wave::scalar;
 
 /// What becomes of the scalar condition code.
 pub(crate) enum Scc {
@@ -38,7 +39,10 @@ pub(crate) fn with((value, scc): (u32, bool)) -> Scalar {
 impl Exec<'_> {
     /// Value and undefined bits of a scalar source, as wide as its type.
     pub(crate) fn scalar_source(&self, inst: &Prepared, k: usize) -> Bits {
-        let bits = Bits { value: self.uniform(inst.src[k]), undefined: self.uniform_undefined(inst.src[k]) };
+        let bits = Bits {
+            value: self.uniform(inst.src[k]),
+            undefined: self.uniform_undefined(inst.src[k]),
+        };
         let mask = match inst.bits[k] {
             width @ 0..64 => (1 << width) - 1,
             _ => u64::MAX,
@@ -47,21 +51,37 @@ impl Exec<'_> {
     }
 
     /// Any scalar operation of 32-bit sources.
-    pub(crate) fn scalar32(&mut self, inst: &Prepared, f: impl Fn(u32, u32) -> Scalar, rule: Rule) -> Outcome {
+    pub(crate) fn scalar32(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32) -> Scalar,
+        rule: Rule,
+    ) -> Outcome {
         self.scalar64(inst, |a, b| f(low(a), low(b)), rule)
     }
 
     /// Any scalar operation; the width of the result is that of the row.
-    pub(crate) fn scalar64(&mut self, inst: &Prepared, f: impl Fn(u64, u64) -> Scalar, rule: Rule) -> Outcome {
+    pub(crate) fn scalar64(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u64, u64) -> Scalar,
+        rule: Rule,
+    ) -> Outcome {
         let (a, b) = (self.scalar_source(inst, 0), self.scalar_source(inst, 1));
         let (value, scc) = f(a.value, b.value);
-        let undefined = if a.undefined | b.undefined == 0 { 0 } else { rule([a, b, Bits::default()]) };
+        let undefined =
+            if a.undefined | b.undefined == 0 { 0 } else { rule([a, b, Bits::default()]) };
         self.finish_scalar(inst, Bits { value, undefined }, scc, a.undefined | b.undefined != 0);
         Ok(())
     }
 
     /// An operation that also reads SCC.
-    pub(crate) fn scalar_scc(&mut self, inst: &Prepared, f: impl Fn(u32, u32, bool) -> Scalar, rule: Rule) -> Outcome {
+    pub(crate) fn scalar_scc(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, bool) -> Scalar,
+        rule: Rule,
+    ) -> Outcome {
         let (a, b) = (self.scalar_source(inst, 0), self.scalar_source(inst, 1));
         let (value, scc) = f(low(a.value), low(b.value), self.wave.scc);
         let carry = Bits { value: 0, undefined: self.wave.is_scc_undefined.into() };
@@ -75,14 +95,22 @@ impl Exec<'_> {
     pub(crate) fn scalar_select(&mut self, inst: &Prepared) -> Outcome {
         let (a, b) = (self.scalar_source(inst, 0), self.scalar_source(inst, 1));
         let chosen = if self.wave.scc { a } else { b };
-        let unsure = if self.wave.is_scc_undefined { a.value ^ b.value | a.undefined | b.undefined } else { 0 };
+        let unsure = if self.wave.is_scc_undefined {
+            a.value ^ b.value | a.undefined | b.undefined
+        } else {
+            0
+        };
         let bits = Bits { value: chosen.value, undefined: chosen.undefined | unsure };
         self.finish_scalar(inst, bits, Scc::Keep, false);
         Ok(())
     }
 
     /// A comparison of two sources to SCC.
-    pub(crate) fn scalar_compare(&mut self, inst: &Prepared, f: impl Fn(u64, u64) -> bool) -> Outcome {
+    pub(crate) fn scalar_compare(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u64, u64) -> bool,
+    ) -> Outcome {
         let (a, b) = (self.scalar_source(inst, 0), self.scalar_source(inst, 1));
         self.wave.scc = f(a.value, b.value);
         self.wave.is_scc_undefined = a.undefined | b.undefined != 0;
@@ -90,24 +118,43 @@ impl Exec<'_> {
     }
 
     /// A comparison of 32-bit sources to SCC.
-    pub(crate) fn scalar_compare32(&mut self, inst: &Prepared, f: impl Fn(u32, u32) -> bool) -> Outcome {
+    pub(crate) fn scalar_compare32(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32) -> bool,
+    ) -> Outcome {
         self.scalar_compare(inst, |a, b| f(low(a), low(b)))
     }
 
     /// `sdst = EXEC; EXEC = f(source, EXEC)`, SCC set when EXEC is not zero. With `to_both`, `sdst` gets
     /// the new EXEC instead.
-    pub(crate) fn scalar_exec(&mut self, inst: &Prepared, f: impl Fn(u64, u64) -> u64, to_both: bool) -> Outcome {
+    pub(crate) fn scalar_exec(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u64, u64) -> u64,
+        to_both: bool,
+    ) -> Outcome {
         let source = self.scalar_source(inst, 0);
-        let old = self.wave.exec();
-        let new = f(source.value, old) & self.lane_bits();
-        // Bits outside the old mask may be forced; what the source leaves undefined counts as reported.
-        let certain = f(source.value | source.undefined, old) ^ f(source.value & !source.undefined, old);
-        let dest = Dest::Scalar(crate::wave::scalar::EXEC);
-        self.set_lane_mask(inst, inst.dst[0], Bits::defined(if to_both { new } else { old }));
-        self.set_lane_mask(inst, dest, Bits { value: new, undefined: certain & self.lane_bits() });
+        let is_wide = self.scalar_width(inst) == 64;
+        let mask = if is_wide { u64::MAX } else { 0xffff_ffff };
+        let old = self.wave.scalars.pair(scalar::EXEC) & mask;
+        let new = f(source.value, old) & mask;
+        // A bit of EXEC depends on the source's bit of equal place, or not on the source at all.
+        let (low, high) = (source.value & !source.undefined, source.value | source.undefined);
+        let undefined = (f(low, old) ^ f(high, old)) & mask;
+        self.set_scalar(inst, inst.dst[0], Bits::defined(if to_both { new } else { old }), is_wide);
+        self.set_scalar(inst, Dest::Scalar(scalar::EXEC), Bits { value: new, undefined }, is_wide);
         self.wave.scc = new != 0;
         self.wave.is_scc_undefined = false;
         Ok(())
+    }
+
+    fn set_scalar(&mut self, inst: &Prepared, dest: Dest, bits: Bits, is_wide: bool) {
+        if is_wide {
+            self.set_scalar64(inst, dest, bits);
+        } else {
+            self.set_scalar32(inst, dest, bits);
+        }
     }
 
     /// Width of the first destination in bits.
@@ -116,26 +163,18 @@ impl Exec<'_> {
         destination.map_or(32, |spec| spec.ty.bits(self.target).into())
     }
 
-    /// All lanes of the wave.
-    pub(crate) fn lane_bits(&self) -> u64 {
-        if self.wave.width == 32 { 0xffff_ffff } else { u64::MAX }
-    }
-
     fn finish_scalar(&mut self, inst: &Prepared, bits: Bits, scc: Scc, is_undefined: bool) {
         let is_wide = self.scalar_width(inst) == 64;
         let mask = if is_wide { u64::MAX } else { 0xffff_ffff };
         let bits = Bits { value: bits.value & mask, undefined: bits.undefined & mask };
-        if is_wide {
-            self.set_scalar64(inst, inst.dst[0], bits);
-        } else {
-            self.set_scalar32(inst, inst.dst[0], bits);
-        }
+        self.set_scalar(inst, inst.dst[0], bits, is_wide);
         match scc {
             Scc::Keep => {}
             Scc::NonZero => {
                 self.wave.scc = bits.value != 0;
                 // One bit that is surely set decides it.
-                self.wave.is_scc_undefined = bits.undefined != 0 && bits.value & !bits.undefined == 0;
+                self.wave.is_scc_undefined =
+                    bits.undefined != 0 && bits.value & !bits.undefined == 0;
             }
             Scc::Set(value) => {
                 self.wave.scc = value;

@@ -29,7 +29,13 @@ impl Scratch {
         self.lanes.get(lane)?.load(address)
     }
 
-    pub(crate) fn store<const N: usize>(&mut self, lane: usize, address: u32, value: [u8; N], written: u32) -> Option<()> {
+    pub(crate) fn store<const N: usize>(
+        &mut self,
+        lane: usize,
+        address: u32,
+        value: [u8; N],
+        written: u32,
+    ) -> Option<()> {
         self.lanes.get_mut(lane)?.store(address, value, written)
     }
 }

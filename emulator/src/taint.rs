@@ -34,12 +34,14 @@ impl Bits {
     }
 
     fn and(self, other: Bits) -> Bits {
-        let undefined = (self.undefined | other.undefined) & !self.is_surely(false) & !other.is_surely(false);
+        let undefined =
+            (self.undefined | other.undefined) & !self.is_surely(false) & !other.is_surely(false);
         Bits { value: self.value & other.value, undefined }
     }
 
     fn or(self, other: Bits) -> Bits {
-        let undefined = (self.undefined | other.undefined) & !self.is_surely(true) & !other.is_surely(true);
+        let undefined =
+            (self.undefined | other.undefined) & !self.is_surely(true) & !other.is_surely(true);
         Bits { value: self.value | other.value, undefined }
     }
 
@@ -55,7 +57,8 @@ impl Bits {
     fn shifted(self, amount: Bits, width: u32, shift: impl Fn(u64, u32) -> u64) -> Bits {
         let counted = u64::from(width - 1);
         let by = (amount.value & counted) as u32;
-        let undefined = if amount.undefined & counted == 0 { shift(self.undefined, by) } else { u64::MAX };
+        let undefined =
+            if amount.undefined & counted == 0 { shift(self.undefined, by) } else { u64::MAX };
         Bits { value: shift(self.value, by), undefined }
     }
 }
@@ -260,12 +263,15 @@ mod tests {
     fn assert_sound(rule: Rule, value: impl Fn(u32, u32, u32) -> u32, operands: [Bits; 3]) {
         let claimed = !rule(operands) as u32;
         let choices = [0, u32::MAX, 0x5555_5555, 0xaaaa_aaaa, 0x1234_5678];
-        let choose = |bits: Bits, choice: u32| bits.value as u32 & !(bits.undefined as u32) | choice & bits.undefined as u32;
+        let choose = |bits: Bits, choice: u32| {
+            bits.value as u32 & !(bits.undefined as u32) | choice & bits.undefined as u32
+        };
         let mut results = Vec::new();
         for a in choices {
             for b in choices {
                 for c in choices {
-                    let [a, b, c] = [(0, a), (1, b), (2, c)].map(|(k, choice)| choose(operands[k], choice));
+                    let [a, b, c] =
+                        [(0, a), (1, b), (2, c)].map(|(k, choice)| choose(operands[k], choice));
                     results.push(value(a, b, c));
                 }
             }
@@ -314,7 +320,10 @@ mod tests {
     #[test]
     fn masking_defines() {
         assert_eq!(and([undefined(0, 0xffff_ffff), undefined(0xff, 0), Bits::default()]), 0xff);
-        assert_eq!(shift_left32([undefined(0, 0xffff_0000), Bits::defined(16), Bits::default()]) as u32, 0);
+        assert_eq!(
+            shift_left32([undefined(0, 0xffff_0000), Bits::defined(16), Bits::default()]) as u32,
+            0
+        );
     }
 
     #[test]

@@ -101,7 +101,14 @@ impl VectorFile {
     /// Writes the bits `mask` of the lanes of `lanes`, defined. [`VectorFile::taint_row`] says otherwise
     /// afterwards.
     #[inline]
-    pub(crate) fn write_row(&mut self, register: u16, row: usize, lanes: u32, mask: u32, values: &Row) {
+    pub(crate) fn write_row(
+        &mut self,
+        register: u16,
+        row: usize,
+        lanes: u32,
+        mask: u32,
+        values: &Row,
+    ) {
         let index = self.index(register, row);
         let old = &mut self.values[index];
         if lanes == u32::MAX && mask == u32::MAX {
@@ -118,7 +125,14 @@ impl VectorFile {
     }
 
     /// Says which bits of what was just written are undefined.
-    pub(crate) fn taint_row(&mut self, register: u16, row: usize, lanes: u32, mask: u32, undefined: &Row) {
+    pub(crate) fn taint_row(
+        &mut self,
+        register: u16,
+        row: usize,
+        lanes: u32,
+        mask: u32,
+        undefined: &Row,
+    ) {
         let index = self.index(register, row);
         if !self.tainted[index] {
             self.undefined[index] = [0; ROW_LANES];
@@ -144,13 +158,21 @@ impl VectorFile {
     /// Value and undefined bits of one lane of the whole wave.
     pub(crate) fn lane_bits(&self, register: u16, lane: usize) -> Bits {
         let index = self.index(register, lane / ROW_LANES);
-        let undefined = if self.tainted[index] { self.undefined[index][lane % ROW_LANES] } else { 0 };
+        let undefined =
+            if self.tainted[index] { self.undefined[index][lane % ROW_LANES] } else { 0 };
         Bits { value: self.values[index][lane % ROW_LANES].into(), undefined: undefined.into() }
     }
 
     /// Writes the bits `mask` of one lane of the whole wave.
     #[inline]
-    pub(crate) fn write_lane(&mut self, register: u16, lane: usize, mask: u32, value: u32, undefined: u32) {
+    pub(crate) fn write_lane(
+        &mut self,
+        register: u16,
+        lane: usize,
+        mask: u32,
+        value: u32,
+        undefined: u32,
+    ) {
         let index = self.index(register, lane / ROW_LANES);
         let at = lane % ROW_LANES;
         let old = &mut self.values[index][at];
@@ -245,7 +267,10 @@ impl Wave {
             width: target.wave_width(),
             pc: 0,
             status: Status::Running,
-            scalars: ScalarFile { values: [0; scalar::COUNT], undefined: [u32::MAX; scalar::COUNT] },
+            scalars: ScalarFile {
+                values: [0; scalar::COUNT],
+                undefined: [u32::MAX; scalar::COUNT],
+            },
             vectors: VectorFile::new(target),
             n_vectors: [0; 2],
             scc: false,
@@ -286,13 +311,21 @@ impl Wave {
     /// A lane mask in scalar registers: one register in wave32, two in wave64.
     #[inline]
     pub(crate) fn mask(&self, register: u8) -> u64 {
-        if self.width == 32 { self.scalars.get(register).into() } else { self.scalars.pair(register) }
+        if self.width == 32 {
+            self.scalars.get(register).into()
+        } else {
+            self.scalars.pair(register)
+        }
     }
 
     /// The undefined bits of a lane mask.
     #[inline]
     pub(crate) fn mask_undefined(&self, register: u8) -> u64 {
-        if self.width == 32 { self.scalars.undefined(register).into() } else { self.scalars.pair_undefined(register) }
+        if self.width == 32 {
+            self.scalars.undefined(register).into()
+        } else {
+            self.scalars.pair_undefined(register)
+        }
     }
 
     /// Writes a lane mask.

@@ -56,7 +56,10 @@ impl Workgroup {
     }
 
     /// Runs one workgroup to its end; `left` is what remains of the instruction limit.
-    #[expect(clippy::too_many_arguments, reason = "the parts of a dispatch that outlive a workgroup are borrowed apart")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a dispatch that outlive a workgroup are borrowed apart"
+    )]
     pub(crate) fn run(
         &mut self,
         launch: &Launch<'_>,
@@ -112,8 +115,10 @@ impl Workgroup {
 
     /// Opens a barrier that all waves have reached; says whether all have ended.
     fn has_ended(&mut self, id: [u32; 3]) -> Result<bool, Stopped> {
-        let n_with = |status: Status| self.waves.iter().filter(|wave| wave.status == status).count() as u32;
-        let (running, waiting, halted) = (n_with(Status::Running), n_with(Status::AtBarrier), n_with(Status::Halted));
+        let n_with =
+            |status: Status| self.waves.iter().filter(|wave| wave.status == status).count() as u32;
+        let (running, waiting, halted) =
+            (n_with(Status::Running), n_with(Status::AtBarrier), n_with(Status::Halted));
         if running != 0 {
             return Ok(false);
         }

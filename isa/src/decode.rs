@@ -221,6 +221,7 @@ fn sign_extended(value: u32, width: u32) -> u32 {
 fn check_tuples(inst: &Inst, target: Target) -> Result<(), DecodeProblem> {
     for (index, spec) in inst.row().operands.iter().enumerate() {
         let registers = inst.registers(index, target);
+        check_mx_format(inst, spec.ty)?;
         let is_immediate = matches!(spec.ty, Ty::Message | Ty::HwReg | Ty::Label);
         if !is_immediate && !inst.operands[index].fits_tuple(registers, target) {
             return Err(DecodeProblem::Operand {
@@ -230,6 +231,19 @@ fn check_tuples(inst: &Inst, target: Target) -> Result<(), DecodeProblem> {
         }
     }
     Ok(())
+}
+
+/// The formats of f8f6f4 fragments are 0 to 4.
+fn check_mx_format(inst: &Inst, ty: Ty) -> Result<(), DecodeProblem> {
+    let (field, format) = match ty {
+        Ty::MxA => (Field::Cbsz, inst.mods.cbsz),
+        Ty::MxB => (Field::Blgp, inst.mods.blgp),
+        _ => return Ok(()),
+    };
+    if format <= 4 {
+        return Ok(());
+    }
+    Err(DecodeProblem::Reserved { field: Some(field), value: format.into() })
 }
 
 /// Whether a source code asks for the literal dword.

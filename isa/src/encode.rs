@@ -11,6 +11,7 @@ pub use error::EncodeError;
 use crate::decode::decode;
 use crate::decode::dual::Half;
 use crate::decode::index::long_form;
+use crate::decode::operand::acc_bit_of_matrix;
 use crate::decode::operand::flat_saddr_code;
 use crate::decode::operand::implied;
 use crate::decode::operand::off_code;
@@ -222,8 +223,8 @@ impl Writer {
             Operand::Vgpr(number) => Ok(number.into()),
             Operand::Acc(number) => {
                 if spec.ty != Ty::Acc {
-                    let bit = layout.field(Field::Acc).ok_or(self.unencodable(spec, operand))?;
-                    self.put(bit, Field::Acc, 1)?;
+                    let bit = acc_bit_of_matrix(layout, spec).or_else(|| layout.field(Field::Acc));
+                    self.put(bit.ok_or(self.unencodable(spec, operand))?, Field::Acc, 1)?;
                 }
                 Ok(number.into())
             }

@@ -231,6 +231,8 @@ impl Inst {
             }
             Ty::SAddr => self.encoding == Encoding::Global,
             Ty::BAddr => self.mods.idxen && self.mods.offen,
+            Ty::MxA => return mx_registers(self.mods.cbsz),
+            Ty::MxB => return mx_registers(self.mods.blgp),
             ty => return ty.bits(target).div_ceil(32),
         };
         1 + u32::from(is_pair)
@@ -249,5 +251,16 @@ impl Inst {
             _ => None,
         });
         of_row.chain(flat)
+    }
+}
+
+/// Registers of an f8f6f4 fragment by its format: 0 fp8, 1 bf8, 2 fp6, 3 bf6, 4 fp4.
+///
+/// Source: LLVM 22, `V_MFMA_F32_*_F8F6F4` and the register classes of its forms.
+const fn mx_registers(format: u8) -> u32 {
+    match format {
+        2 | 3 => 6,
+        4 => 4,
+        _ => 8,
     }
 }

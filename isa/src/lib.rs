@@ -8,6 +8,7 @@
 //! | [`reg`], [`mod@format`], [`inst`] | operands, formats as bit fields, the decoded instruction |
 //! | [`table`] | the instructions, one line each |
 //! | [`mod@decode`], [`mod@encode`], [`disasm`] | bytes ↔ instructions → text, without code per instruction |
+//! | [`fragment`] | where the elements of matrix operations lie |
 //! | [`waits`], [`sysreg`], [`swizzle`] | what the immediates of single instructions mean |
 //!
 //! Every fact has a witness from outside: opcodes, fields, operand order and texts agree with LLVM 22 on
@@ -17,6 +18,7 @@ pub mod decode;
 pub mod disasm;
 pub mod encode;
 pub mod format;
+pub mod fragment;
 pub mod inst;
 pub mod occupancy;
 pub mod reg;

@@ -33,7 +33,11 @@ fn source_bits(row: &Row, accepts: impl Fn(Ty) -> bool) -> u32 {
 /// Bits of NEG in the long encodings.
 fn neg_bits(row: &Row, encoding: Encoding) -> u32 {
     let is_packed_format = encoding == Encoding::Vop3p;
-    source_bits(row, |ty| ty.is_float() || is_packed_format && ty == Ty::Iu8x4)
+    source_bits(row, |ty| match ty {
+        Ty::Tile(element, _) if element.is_signed_by_neg() => true,
+        Ty::Iu8x4 => is_packed_format,
+        _ => ty.is_float(),
+    })
 }
 
 /// Bits of OP_SEL in VOP3: 16-bit operands, destination included. On gfx950 only instructions that have
@@ -43,6 +47,9 @@ fn op_sel_bits(row: &Row, encoding: Encoding, target: Target) -> u32 {
         return 0b11;
     }
     if encoding == Encoding::Vop3p {
+        if has_halved_fragment(row) {
+            return 0b100;
+        }
         let is_packed = row.operands.iter().any(|spec| !spec.is_dst && spec.ty.is_packed());
         return if is_packed { source_bits(row, |_| true) } else { 0 };
     }
@@ -52,6 +59,25 @@ fn op_sel_bits(row: &Row, encoding: Encoding, target: Target) -> u32 {
     }
     let halves = row.operands.iter().filter(|spec| spec.ty.is_16_bit());
     halves.filter_map(|spec| modifier_index(spec.field)).fold(0, |bits, index| bits | 1 << index)
+}
+
+/// Whether the result is a fragment of WMMA with one 16-bit element a register: OP_SEL of C chooses the
+/// half (RDNA3 ISA manual, "WMMA").
+pub(crate) fn has_halved_fragment(row: &Row) -> bool {
+    let result = row.operands.first().filter(|spec| spec.is_dst);
+    result.is_some_and(|spec| matches!(spec.ty, Ty::Tile(element, _) if element.bits() == 16))
+}
+
+/// Bits of CBSZ, ABID and BLGP. Sparse rows have no BLGP; f8f6f4 rows hold formats in CBSZ and BLGP and
+/// have no ABID.
+fn matrix_bits(row: &Row, field: Field) -> u32 {
+    let is_mx = row.operands.iter().any(|spec| spec.ty == Ty::MxA);
+    let is_sparse = row.has(Effect::ReadsDst);
+    match field {
+        Field::Abid if is_mx => 0,
+        Field::Blgp if is_sparse => 0,
+        _ => u32::MAX,
+    }
 }
 
 fn takes_clamp(row: &Row) -> bool {
@@ -87,7 +113,7 @@ pub(crate) fn allowed(row: &Row, encoding: Encoding, target: Target, field: Fiel
         Field::Offen | Field::Idxen => when(has_address),
         Field::Sc0 | Field::Sc1 => ALL,
         Field::LdsBit => when(row.has(Effect::ToLds)),
-        Field::Cbsz | Field::Abid | Field::Blgp => ALL,
+        Field::Cbsz | Field::Abid | Field::Blgp => matrix_bits(row, field),
         _ => 0,
     }
 }

@@ -98,6 +98,13 @@ pub enum Ty {
     B256,
     /// 512 bits.
     B512,
+    /// A matrix fragment: its elements, and the registers that it takes. A 16-bit result of WMMA has one
+    /// element a register, every other fragment is packed.
+    Tile(Element, u8),
+    /// A of the f8f6f4 rows: 8, 6 or 4 registers by the format in CBSZ.
+    MxA,
+    /// B of the f8f6f4 rows: 8, 6 or 4 registers by the format in BLGP.
+    MxB,
     /// One bit a lane: 64 bits on gfx950, 32 on gfx1100.
     Mask,
     /// Vector address of FLAT, GLOBAL, SCRATCH: 64 bits in FLAT and in GLOBAL without scalar address,
@@ -137,12 +144,17 @@ impl Ty {
             Ty::B128 | Ty::B64x2 => 128,
             Ty::B256 => 256,
             Ty::B512 => 512,
+            Ty::Tile(_, registers) => 32 * registers as u32,
+            Ty::MxA | Ty::MxB => 256,
             Ty::Mask => target.wave_width(),
         }
     }
 
     /// Whether the type is a float, or packed floats.
     pub const fn is_float(self) -> bool {
+        if let Ty::Tile(element, _) = self {
+            return element.is_float();
+        }
         matches!(
             self,
             Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64 | Ty::F16x2 | Ty::Bf16x2 | Ty::F32x2 | Ty::Mix
@@ -157,6 +169,54 @@ impl Ty {
     /// Whether the type is 16 bits wide, so that OP_SEL chooses its half of a register.
     pub const fn is_16_bit(self) -> bool {
         matches!(self, Ty::B16 | Ty::U16 | Ty::I16 | Ty::F16 | Ty::Bf16)
+    }
+}
+
+/// An element of a matrix fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// binary64.
+    F64,
+    /// binary32.
+    F32,
+    /// binary16.
+    F16,
+    /// bfloat16.
+    Bf16,
+    /// 8-bit float, 4 exponent bits (OCP E4M3 on gfx950).
+    Fp8,
+    /// 8-bit float, 5 exponent bits (OCP E5M2 on gfx950).
+    Bf8,
+    /// Signed, 32 bits.
+    I32,
+    /// Signed, 8 bits.
+    I8,
+    /// 8 bits, signed if NEG says so.
+    Iu8,
+    /// 4 bits, signed if NEG says so.
+    Iu4,
+}
+
+impl Element {
+    /// Width in bits.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Element::F64 => 64,
+            Element::F32 | Element::I32 => 32,
+            Element::F16 | Element::Bf16 => 16,
+            Element::Fp8 | Element::Bf8 | Element::I8 | Element::Iu8 => 8,
+            Element::Iu4 => 4,
+        }
+    }
+
+    /// Whether it is a float.
+    pub const fn is_float(self) -> bool {
+        !matches!(self, Element::I32 | Element::I8 | Element::Iu8 | Element::Iu4)
+    }
+
+    /// Whether NEG says if it is signed.
+    pub const fn is_signed_by_neg(self) -> bool {
+        matches!(self, Element::Iu8 | Element::Iu4)
     }
 }
 
@@ -362,9 +422,11 @@ macro_rules! form {
 
 /// Lower-case words of rows to variants of an enum.
 macro_rules! words {
-    ($name:ident, $Enum:ident: $($word:ident $Variant:ident),* $(,)?) => {
+    ($name:ident, $Enum:ident: $($word:ident $Variant:ident $(($Element:ident, $registers:literal))?),* $(,)?) => {
         macro_rules! $name {
-            $( ($word) => { crate::table::$Enum::$Variant }; )*
+            $( ($word) => {
+                crate::table::$Enum::$Variant $((crate::table::Element::$Element, $registers))?
+            }; )*
         }
     };
 }
@@ -378,7 +440,13 @@ words!(ty, Ty:
     i16x2 I16x2, f16x2 F16x2, bf16x2 Bf16x2, iu8x4 Iu8x4, mix Mix, acc Acc, b64 B64, u64 U64, i64 I64, f64 F64,
     b32x2 B32x2, f32x2 F32x2, b96 B96, b128 B128, b64x2 B64x2, b256 B256, b512 B512, mask Mask,
     v_addr VAddr, s_addr SAddr, b_addr BAddr, label Label, wait_counts WaitCounts, dep_counts DepCounts,
-    delay Delay, message Message, hw_reg HwReg);
+    delay Delay, message Message, hw_reg HwReg, mx_a MxA, mx_b MxB,
+    f64_r2 Tile(F64, 2), f64_r8 Tile(F64, 8), f32_r1 Tile(F32, 1), f32_r4 Tile(F32, 4), f32_r8 Tile(F32, 8),
+    f32_r16 Tile(F32, 16), f32_r32 Tile(F32, 32), f16_r2 Tile(F16, 2), f16_r4 Tile(F16, 4), f16_r8 Tile(F16, 8),
+    bf16_r2 Tile(Bf16, 2), bf16_r4 Tile(Bf16, 4), bf16_r8 Tile(Bf16, 8), fp8_r2 Tile(Fp8, 2), fp8_r4 Tile(Fp8, 4),
+    fp8_r8 Tile(Fp8, 8), bf8_r2 Tile(Bf8, 2), bf8_r4 Tile(Bf8, 4), bf8_r8 Tile(Bf8, 8), i32_r4 Tile(I32, 4),
+    i32_r8 Tile(I32, 8), i32_r16 Tile(I32, 16), i32_r32 Tile(I32, 32), i8_r1 Tile(I8, 1), i8_r2 Tile(I8, 2),
+    i8_r4 Tile(I8, 4), i8_r8 Tile(I8, 8), iu8_r4 Tile(Iu8, 4), iu4_r2 Tile(Iu4, 2));
 words!(effect, Effect:
     reads_dst ReadsDst, reads_scc ReadsScc, writes_scc WritesScc, reads_vcc ReadsVcc,
     reads_exec ReadsExec, writes_exec WritesExec, reads_m0 ReadsM0, trans Trans,
@@ -397,6 +465,7 @@ pub mod half;
 pub mod int;
 pub mod lane;
 pub mod lds;
+pub mod matrix;
 pub mod packed;
 pub mod salu;
 pub mod smem;
@@ -411,6 +480,7 @@ pub use half::Half;
 pub use int::Int;
 pub use lane::Lane;
 pub use lds::Lds;
+pub use matrix::Matrix;
 pub use packed::Packed;
 pub use salu::Salu;
 pub use smem::Smem;
@@ -438,6 +508,8 @@ pub enum Op {
     Lane(Lane),
     /// Packed arithmetic, mixed-precision multiply-add, dot products.
     Packed(Packed),
+    /// Matrix operations: MFMA, WMMA.
+    Matrix(Matrix),
     /// LDS.
     Lds(Lds),
     /// Memory by address: FLAT, GLOBAL, SCRATCH.
@@ -460,6 +532,7 @@ impl Op {
             Op::Compare(op) => op.row(),
             Op::Lane(op) => op.row(),
             Op::Packed(op) => op.row(),
+            Op::Matrix(op) => op.row(),
             Op::Lds(op) => op.row(),
             Op::Flat(op) => op.row(),
             Op::Buffer(op) => op.row(),
@@ -478,6 +551,7 @@ impl Op {
             Convert::ROWS,
             Lane::ROWS,
             Packed::ROWS,
+            Matrix::ROWS,
             Lds::ROWS,
             Flat::ROWS,
             Buffer::ROWS,

@@ -36,13 +36,8 @@ pub enum GateRange {
 
 impl GateRange {
     /// Every range.
-    pub const ALL: [GateRange; 5] = [
-        GateRange::Zero,
-        GateRange::Weak,
-        GateRange::Trained,
-        GateRange::Mixed,
-        GateRange::Strong,
-    ];
+    pub const ALL: [GateRange; 5] =
+        [GateRange::Zero, GateRange::Weak, GateRange::Trained, GateRange::Mixed, GateRange::Strong];
 
     /// A log decay in nats.
     fn log_decay(self, random: &mut Random) -> f64 {
@@ -178,12 +173,7 @@ impl Generator {
         }
     }
 
-    fn state(
-        &self,
-        shape: &DeltaShape,
-        contract: StateContract,
-        pool_slots: Option<u32>,
-    ) -> State {
+    fn state(&self, shape: &DeltaShape, contract: StateContract, pool_slots: Option<u32>) -> State {
         let mut random = self.random("state");
         let mut rows = |rows: usize| -> Vec<f32> {
             (0..rows * shape.state_row_len()).map(|_| random.normal() as f32).collect()

@@ -41,7 +41,10 @@ impl Subject {
         for (output, want) in &twin {
             let got = &execution.outputs[output];
             let first = got.iter().zip(want).position(|(got, want)| got != want);
-            assert!(got.len() == want.len() && first.is_none(), "{name}: {output}: byte {first:?} differs from the twin");
+            assert!(
+                got.len() == want.len() && first.is_none(),
+                "{name}: {output}: byte {first:?} differs from the twin"
+            );
         }
     }
 }

@@ -1,7 +1,5 @@
 //! A row's elements, dealt out to the work-items of a workgroup.
 
-use crate::ir::{Scalar, Type};
-
 use super::{Carried, Expr, KernelBuilder, Mask, View};
 
 /// Longest row: a round beyond it still fits the signed index of a loop.
@@ -94,12 +92,5 @@ impl<'k> RowVector<'k> {
     pub fn store(self, row: &View<'k>, value: Expr<'k>) {
         let author = self.k.here();
         self.inside.run(|| self.k.on_behalf(author, || row.store(self.index, value)));
-    }
-
-    /// A vector like the loaded ones, of zeros.
-    #[track_caller]
-    pub fn zeros(self) -> Expr<'k> {
-        let ty = if self.lanes == 1 { Type::F32 } else { Type::Vector(Scalar::F32, self.lanes) };
-        self.k.constant(ty, 0)
     }
 }

@@ -43,7 +43,13 @@ pub(crate) const fn lds(bytes: usize) -> u64 {
 
 /// Checks the address of a vector access.
 #[inline]
-pub(crate) fn check_vector(exec: &mut Exec<'_>, inst: &Prepared, lane: u32, address: u64, demanded: u64) {
+pub(crate) fn check_vector(
+    exec: &mut Exec<'_>,
+    inst: &Prepared,
+    lane: u32,
+    address: u64,
+    demanded: u64,
+) {
     if address & (demanded - 1) != 0 && exec.options.alignment == Alignment::Natural {
         report(exec, inst, Some(lane), address, demanded);
     }

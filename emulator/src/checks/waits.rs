@@ -100,12 +100,14 @@ impl Scoreboard {
     /// Of unordered operations, more than a counter can count cannot be outstanding, but nothing says which
     /// have completed: the oldest are taken to have.
     fn forget_oldest(&mut self, counter: Counter, depth: u32) {
-        let counted = self.pending.iter().filter(|pending| pending.unproven & bit(counter) != 0).count();
+        let counted =
+            self.pending.iter().filter(|pending| pending.unproven & bit(counter) != 0).count();
         let excess = counted.saturating_sub(depth as usize);
         if excess == 0 {
             return;
         }
-        let counted = self.pending.iter_mut().filter(|pending| pending.unproven & bit(counter) != 0);
+        let counted =
+            self.pending.iter_mut().filter(|pending| pending.unproven & bit(counter) != 0);
         counted.take(excess).for_each(|pending| pending.unproven &= !bit(counter));
         self.remove_proven();
     }
@@ -116,7 +118,9 @@ impl Scoreboard {
             return;
         }
         let mut n_younger = [0_u32; 2];
-        for pending in self.pending.iter_mut().rev().filter(|pending| pending.unproven & bit(counter) != 0) {
+        for pending in
+            self.pending.iter_mut().rev().filter(|pending| pending.unproven & bit(counter) != 0)
+        {
             let outstanding_with_it = match pending.queue {
                 Queue::Unordered => 1,
                 ordered => {
@@ -160,16 +164,20 @@ pub(crate) fn check(exec: &mut Exec<'_>, inst: &Prepared) {
 fn report(exec: &mut Exec<'_>, inst: &Prepared) {
     for span in inst.spans() {
         let overlapping = |pending: &&Pending| pending.span.overlaps(span);
-        let producers: Vec<Pending> = exec.wave.scoreboard.pending.iter().filter(overlapping).copied().collect();
+        let producers: Vec<Pending> =
+            exec.wave.scoreboard.pending.iter().filter(overlapping).copied().collect();
         for producer in producers {
-            let is_next_in_queue = span.is_destination && inst.queue == Some(producer.queue) && producer.queue != Queue::Unordered;
+            let is_next_in_queue = span.is_destination
+                && inst.queue == Some(producer.queue)
+                && producer.queue != Queue::Unordered;
             if is_next_in_queue {
                 continue;
             }
             let verb = if span.is_destination { "written" } else { "read" };
             let register = span.common(producer.span);
             exec.report(inst, Rule::UseBeforeWait, Some(producer.pc), None, || {
-                let what = format!("{register} is {verb} while the load into it may be outstanding");
+                let what =
+                    format!("{register} is {verb} while the load into it may be outstanding");
                 (what, "wait on the load's counter before this instruction".to_owned())
             });
         }

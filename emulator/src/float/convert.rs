@@ -26,7 +26,7 @@ pub(crate) fn narrow_f16(value: f64) -> u32 {
     let exponent = (magnitude.to_bits() >> 52).cast_signed() - 1023;
     let unit_exponent = (exponent - 10).max(-24);
     let unit = f64::from_bits((1023 + unit_exponent).cast_unsigned() << 52);
-    let steps = (magnitude / unit).round_ties_even();
+    let steps = libm::roundeven(magnitude / unit);
     let bits = if unit_exponent == -24 {
         steps
     } else {
@@ -89,7 +89,9 @@ pub(crate) fn f64_to_f32(bits: u64) -> u32 {
 /// binary32 to binary64, exact; signalling NaN becomes quiet.
 pub(crate) fn f32_to_f64(bits: u32) -> u64 {
     if is_nan32(bits) {
-        return u64::from(bits & 0x8000_0000) << 32 | 0x7ff8_0000_0000_0000 | u64::from(bits & 0x007f_ffff) << 29;
+        return u64::from(bits & 0x8000_0000) << 32
+            | 0x7ff8_0000_0000_0000
+            | u64::from(bits & 0x007f_ffff) << 29;
     }
     f64::from(f32::from_bits(bits)).to_bits()
 }

@@ -6,7 +6,10 @@
 //! correctly rounded quotients (see the tests). Likewise "the reciprocal is subnormal" is read as
 //! subnormal in the format of the division.
 
-use super::{CANONICAL_NAN32, CANONICAL_NAN64, INF32, QUIET64, SIGN32, fma_to_odd, fma64, is_nan32, ldexp32, ldexp64, quiet32};
+use super::{
+    CANONICAL_NAN32, CANONICAL_NAN64, INF32, QUIET64, SIGN32, fma_to_odd, fma64, is_nan32, ldexp32,
+    ldexp64, quiet32,
+};
 
 fn exponent32(bits: u32) -> i32 {
     (bits >> 23 & 0xff).cast_signed()
@@ -49,8 +52,12 @@ pub(crate) fn div_scale32(value: u32, denominator: u32, numerator: u32) -> (u32,
     match scaling {
         Scaling::Nan => (CANONICAL_NAN32, false),
         Scaling::Both(by, vcc) => (ldexp32(value, by), vcc),
-        Scaling::DenominatorOnly(by) => (if value == denominator { ldexp32(value, by) } else { value }, true),
-        Scaling::NumeratorOnly(by) => (if value == numerator { ldexp32(value, by) } else { value }, true),
+        Scaling::DenominatorOnly(by) => {
+            (if value == denominator { ldexp32(value, by) } else { value }, true)
+        }
+        Scaling::NumeratorOnly(by) => {
+            (if value == numerator { ldexp32(value, by) } else { value }, true)
+        }
         Scaling::Keep => (value, false),
     }
 }
@@ -92,7 +99,8 @@ pub(crate) fn div_fixup32(quotient: u32, denominator: u32, numerator: u32) -> u3
 pub(crate) fn div_scale64(value: u64, denominator: u64, numerator: u64) -> (u64, bool) {
     let (d, n) = (f64::from_bits(denominator), f64::from_bits(numerator));
     let is_tiny = |bits: u64| exponent64(bits) == 0;
-    let only = |chosen: u64, by: i32| (if value == chosen { ldexp64(value, by) } else { value }, true);
+    let only =
+        |chosen: u64, by: i32| (if value == chosen { ldexp64(value, by) } else { value }, true);
     if n == 0.0 || d == 0.0 {
         return (CANONICAL_NAN64, false);
     }

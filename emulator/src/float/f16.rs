@@ -106,12 +106,24 @@ pub(crate) fn med3_16(mode: FloatMode, a: u32, b: u32, c: u32) -> u32 {
 
 /// As [`minimum32`](super::minimum32).
 pub(crate) fn minimum16(a: u32, b: u32) -> u32 {
-    if is_nan16(a) || is_nan16(b) { finish(f64::NAN, [a, b]) } else if ordered(a) < ordered(b) { a } else { b }
+    if is_nan16(a) || is_nan16(b) {
+        finish(f64::NAN, [a, b])
+    } else if ordered(a) < ordered(b) {
+        a
+    } else {
+        b
+    }
 }
 
 /// As [`maximum32`](super::maximum32).
 pub(crate) fn maximum16(a: u32, b: u32) -> u32 {
-    if is_nan16(a) || is_nan16(b) { finish(f64::NAN, [a, b]) } else if ordered(a) > ordered(b) { a } else { b }
+    if is_nan16(a) || is_nan16(b) {
+        finish(f64::NAN, [a, b])
+    } else if ordered(a) > ordered(b) {
+        a
+    } else {
+        b
+    }
 }
 
 /// `a − ⌊a⌋`, at most the largest number below one.

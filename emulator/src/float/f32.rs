@@ -1,6 +1,8 @@
 //! binary32 arithmetic on bits.
 
-use super::{CANONICAL_NAN32, FloatMode, INF32, SIGN32, canonical, is_nan32, is_signalling32, quiet32};
+use super::{
+    CANONICAL_NAN32, FloatMode, INF32, SIGN32, canonical, is_nan32, is_signalling32, quiet32,
+};
 
 fn float(bits: u32) -> f32 {
     f32::from_bits(bits)
@@ -108,7 +110,7 @@ fn ordered(bits: u32) -> i32 {
 
 /// Nearest integer, ties to even.
 pub(crate) fn round_even32(a: u32) -> u32 {
-    canonical(float(a).round_ties_even(), [a])
+    canonical(libm::roundevenf(float(a)), [a])
 }
 
 /// Largest integer not above.
@@ -135,7 +137,10 @@ pub(crate) fn fract32(a: u32) -> u32 {
         return CANONICAL_NAN32;
     }
     let result = value - libm::floorf(value);
-    canonical(if result < 1.0 || result.is_nan() { result } else { f32::from_bits(0x3f7f_ffff) }, [a])
+    canonical(
+        if result < 1.0 || result.is_nan() { result } else { f32::from_bits(0x3f7f_ffff) },
+        [a],
+    )
 }
 
 /// `a · 2^exponent`, rounded once.
@@ -188,7 +193,13 @@ pub(crate) fn clamp32(mode: FloatMode, a: u32) -> u32 {
 ///
 /// Source: RDNA3 ISA manual, `V_CMP_CLASS_F32`.
 pub(crate) fn class32(a: u32) -> u32 {
-    class(a & SIGN32 != 0, a & INF32 == INF32, a & INF32 == 0, a & 0x007f_ffff != 0, a & super::QUIET32 != 0)
+    class(
+        a & SIGN32 != 0,
+        a & INF32 == INF32,
+        a & INF32 == 0,
+        a & 0x007f_ffff != 0,
+        a & super::QUIET32 != 0,
+    )
 }
 
 /// One bit of the class mask, from what the fields of a number say.
@@ -199,7 +210,8 @@ pub(crate) fn class(
     has_fraction: bool,
     is_quiet: bool,
 ) -> u32 {
-    let positive = |if_negative: u32, if_positive: u32| if is_negative { if_negative } else { if_positive };
+    let positive =
+        |if_negative: u32, if_positive: u32| if is_negative { if_negative } else { if_positive };
     let bit = match (is_exponent_full, is_exponent_empty, has_fraction) {
         (true, _, true) => u32::from(is_quiet),
         (true, _, false) => positive(2, 9),
@@ -212,12 +224,24 @@ pub(crate) fn class(
 
 /// IEEE 754-2019 minimum: NaN wins, −0 below +0.
 pub(crate) fn minimum32(a: u32, b: u32) -> u32 {
-    if is_nan32(a) || is_nan32(b) { canonical(f32::NAN, [a, b]) } else if ordered(a) < ordered(b) { a } else { b }
+    if is_nan32(a) || is_nan32(b) {
+        canonical(f32::NAN, [a, b])
+    } else if ordered(a) < ordered(b) {
+        a
+    } else {
+        b
+    }
 }
 
 /// IEEE 754-2019 maximum: NaN wins, +0 above −0.
 pub(crate) fn maximum32(a: u32, b: u32) -> u32 {
-    if is_nan32(a) || is_nan32(b) { canonical(f32::NAN, [a, b]) } else if ordered(a) > ordered(b) { a } else { b }
+    if is_nan32(a) || is_nan32(b) {
+        canonical(f32::NAN, [a, b])
+    } else if ordered(a) > ordered(b) {
+        a
+    } else {
+        b
+    }
 }
 
 /// A binary32 sum with an exact binary64 addend, rounded once.

@@ -49,7 +49,7 @@ fn ordered(bits: u64) -> i64 {
 
 /// Nearest integer, ties to even.
 pub(crate) fn round_even64(a: u64) -> u64 {
-    canonical64(float(a).round_ties_even(), [a])
+    canonical64(libm::roundeven(float(a)), [a])
 }
 
 /// Largest integer not above.
@@ -84,7 +84,13 @@ pub(crate) fn clamp64(mode: FloatMode, a: u64) -> u64 {
 /// As [`class32`](super::class32).
 pub(crate) fn class64(a: u64) -> u32 {
     let exponent = a >> 52 & 0x7ff;
-    class(a >> 63 == 1, exponent == 0x7ff, exponent == 0, a & ((1 << 52) - 1) != 0, a & QUIET64 != 0)
+    class(
+        a >> 63 == 1,
+        exponent == 0x7ff,
+        exponent == 0,
+        a & ((1 << 52) - 1) != 0,
+        a & QUIET64 != 0,
+    )
 }
 
 /// `a − ⌊a⌋`, at most the largest number below one.

@@ -20,7 +20,9 @@ pub(crate) fn undefined_mask(written: u32) -> u32 {
 
 /// Bytes of a word without undefined bits, as a mask of bytes.
 fn written_bytes(undefined: u32) -> u32 {
-    (0..4).filter(|byte| undefined >> (8 * byte) & 0xff == 0).fold(0, |bytes, byte| bytes | 1 << byte)
+    (0..4)
+        .filter(|byte| undefined >> (8 * byte) & 0xff == 0)
+        .fold(0, |bytes, byte| bytes | 1 << byte)
 }
 
 /// The memory that an address is in.
@@ -59,7 +61,14 @@ impl Loaded {
     }
 
     /// Puts the bytes of a lane at a word.
-    fn put<const N: usize>(&mut self, lane: usize, first_word: usize, bytes: [u8; N], written: u32, extend: Extend) {
+    fn put<const N: usize>(
+        &mut self,
+        lane: usize,
+        first_word: usize,
+        bytes: [u8; N],
+        written: u32,
+        extend: Extend,
+    ) {
         for (word, chunk) in bytes.chunks(4).enumerate() {
             let mut padded = [0; 4];
             padded[..chunk.len()].copy_from_slice(chunk);
@@ -80,7 +89,8 @@ impl Loaded {
             Extend::HalfZero(shift) | Extend::HalfSign(shift) => {
                 self.mask = 0xffff << shift;
                 let is_signed = extend == Extend::HalfSign(shift);
-                let half = |bits: u32| (if is_signed { signed(bits) } else { bits } & 0xffff) << shift;
+                let half =
+                    |bits: u32| (if is_signed { signed(bits) } else { bits } & 0xffff) << shift;
                 (half(value), half(undefined))
             }
         }
@@ -127,7 +137,13 @@ impl Exec<'_> {
             let register = register + word as u16;
             self.wave.vectors.write_row(register, row, lanes, loaded.mask, &loaded.values[word]);
             if loaded.undefined[word].iter().any(|bits| *bits != 0) {
-                self.wave.vectors.taint_row(register, row, lanes, loaded.mask, &loaded.undefined[word]);
+                self.wave.vectors.taint_row(
+                    register,
+                    row,
+                    lanes,
+                    loaded.mask,
+                    &loaded.undefined[word],
+                );
             }
         }
     }
@@ -169,15 +185,24 @@ impl Exec<'_> {
     }
 
     /// The bytes of a lane's data registers, and which of them are defined.
-    fn stored_bytes<const N: usize>(&self, inst: &Prepared, k: usize, shift: u32, lane: usize) -> ([u8; N], u32) {
+    fn stored_bytes<const N: usize>(
+        &self,
+        inst: &Prepared,
+        k: usize,
+        shift: u32,
+        lane: usize,
+    ) -> ([u8; N], u32) {
         let mut bytes = [0; N];
         let mut written = 0;
         for (word, chunk) in bytes.chunks_mut(4).enumerate() {
             let bits = match inst.src[k] {
-                Source::Vector(register) => self.wave.vectors.lane_bits(register + word as u16, lane),
+                Source::Vector(register) => {
+                    self.wave.vectors.lane_bits(register + word as u16, lane)
+                }
                 uniform => self.lane_source(uniform, lane as u32),
             };
-            let (value, undefined) = ((bits.value >> shift) as u32, (bits.undefined >> shift) as u32);
+            let (value, undefined) =
+                ((bits.value >> shift) as u32, (bits.undefined >> shift) as u32);
             chunk.copy_from_slice(&value.to_le_bytes()[..chunk.len()]);
             written |= written_bytes(undefined) << (4 * word);
         }
@@ -192,17 +217,25 @@ impl Exec<'_> {
 
     /// Loads bytes of a lane from wherever its address lies.
     #[inline]
-    pub(crate) fn load_bytes<const N: usize>(&mut self, inst: &Prepared, lane: usize, space: Space) -> Result<([u8; N], u32), Box<Cause>> {
+    pub(crate) fn load_bytes<const N: usize>(
+        &mut self,
+        inst: &Prepared,
+        lane: usize,
+        space: Space,
+    ) -> Result<([u8; N], u32), Box<Cause>> {
         self.check_alignment(inst, lane, N, space);
         match space {
             Space::Global(address) => {
                 let loaded = self.memory.load::<N>(&mut self.cursor, address);
                 loaded.map_err(|error| Box::new(Cause::Memory { lane: Some(lane as u32), error }))
             }
-            Space::Lds(address) => self.lds.load::<N>(address).ok_or_else(|| self.outside_lds(lane, address, N)),
-            Space::Scratch(address) => {
-                self.scratch.load::<N>(lane, address).ok_or_else(|| self.outside_scratch(lane, address, N))
+            Space::Lds(address) => {
+                self.lds.load::<N>(address).ok_or_else(|| self.outside_lds(lane, address, N))
             }
+            Space::Scratch(address) => self
+                .scratch
+                .load::<N>(lane, address)
+                .ok_or_else(|| self.outside_scratch(lane, address, N)),
         }
     }
 
@@ -222,9 +255,10 @@ impl Exec<'_> {
                 let stored = self.memory.store::<N>(&mut self.cursor, address, bytes, written);
                 stored.map_err(|error| Box::new(Cause::Memory { lane: Some(lane as u32), error }))
             }
-            Space::Lds(address) => {
-                self.lds.store::<N>(address, bytes, written).ok_or_else(|| self.outside_lds(lane, address, N))
-            }
+            Space::Lds(address) => self
+                .lds
+                .store::<N>(address, bytes, written)
+                .ok_or_else(|| self.outside_lds(lane, address, N)),
             Space::Scratch(address) => {
                 let stored = self.scratch.store::<N>(lane, address, bytes, written);
                 stored.ok_or_else(|| self.outside_scratch(lane, address, N))
@@ -245,13 +279,23 @@ impl Exec<'_> {
     #[cold]
     fn outside_lds(&self, lane: usize, address: u32, n_bytes: usize) -> Box<Cause> {
         let limit_bytes = self.lds.size_bytes();
-        Box::new(Cause::LdsOutOfBounds { lane: lane as u32, address, bytes: n_bytes as u32, limit_bytes })
+        Box::new(Cause::LdsOutOfBounds {
+            lane: lane as u32,
+            address,
+            bytes: n_bytes as u32,
+            limit_bytes,
+        })
     }
 
     #[cold]
     fn outside_scratch(&self, lane: usize, address: u32, n_bytes: usize) -> Box<Cause> {
         let limit_bytes = self.scratch.bytes_per_lane();
-        Box::new(Cause::ScratchOutOfBounds { lane: lane as u32, address, bytes: n_bytes as u32, limit_bytes })
+        Box::new(Cause::ScratchOutOfBounds {
+            lane: lane as u32,
+            address,
+            bytes: n_bytes as u32,
+            limit_bytes,
+        })
     }
 
     /// Reports undefined bits of the address operands in active lanes.
@@ -259,8 +303,10 @@ impl Exec<'_> {
     pub(crate) fn check_address(&mut self, inst: &Prepared) {
         for k in inst.addresses() {
             let is_suspect = match inst.src[k] {
-                Source::Vector(register) => (0..u16::from(inst.bits[k].div_ceil(32)))
-                    .any(|word| (0..self.wave.n_rows()).any(|row| self.wave.vectors.is_tainted(register + word, row))),
+                Source::Vector(register) => (0..u16::from(inst.bits[k].div_ceil(32))).any(|word| {
+                    (0..self.wave.n_rows())
+                        .any(|row| self.wave.vectors.is_tainted(register + word, row))
+                }),
                 Source::Scalar(_) => self.source_bits(inst, k, 0).undefined != 0,
                 _ => false,
             };
@@ -306,9 +352,15 @@ impl Exec<'_> {
             Source::None => 0,
             Source::Vector(register) => {
                 let low = u64::from(self.wave.vectors.lane(register, lane));
-                if inst.bits[k] <= 32 { low } else { low | u64::from(self.wave.vectors.lane(register + 1, lane)) << 32 }
+                if inst.bits[k] <= 32 {
+                    low
+                } else {
+                    low | u64::from(self.wave.vectors.lane(register + 1, lane)) << 32
+                }
             }
-            uniform => self.uniform(uniform) & if inst.bits[k] <= 32 { 0xffff_ffff } else { u64::MAX },
+            uniform => {
+                self.uniform(uniform) & if inst.bits[k] <= 32 { 0xffff_ffff } else { u64::MAX }
+            }
         }
     }
 }

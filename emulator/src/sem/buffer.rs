@@ -8,6 +8,7 @@ use isa::table::Buffer;
 use crate::prepare::Span;
 use crate::sem::Meaning::{self, Exact, Unsupported};
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Buffer) -> Meaning {
     match op {
         // Loads.

@@ -15,6 +15,7 @@ use crate::sem::Meaning::{self, Exact};
 use crate::sem::integer::{sign_extend, signed};
 use crate::wave::{ROW_LANES, scalar};
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Compare) -> Meaning {
     if op.test == Test::Class {
         return match op.ty {
@@ -47,7 +48,9 @@ fn test(inst: &Prepared) -> Test {
 
 /// Whether a test holds for an ordering; `None` is unordered.
 fn holds(test: Test, order: Option<Ordering>) -> bool {
-    let [lt, eq, gt, un] = [Some(Ordering::Less), Some(Ordering::Equal), Some(Ordering::Greater), None].map(|o| o == order);
+    let [lt, eq, gt, un] =
+        [Some(Ordering::Less), Some(Ordering::Equal), Some(Ordering::Greater), None]
+            .map(|o| o == order);
     match test {
         Test::False | Test::Class => false,
         Test::Lt => lt,
@@ -121,26 +124,48 @@ impl Exec<'_> {
         })
     }
 
-    fn compare_halves(&mut self, inst: &Prepared, is_float: bool, order: impl Fn(u32, u32) -> Option<Ordering>) -> Outcome {
+    fn compare_halves(
+        &mut self,
+        inst: &Prepared,
+        is_float: bool,
+        order: impl Fn(u32, u32) -> Option<Ordering>,
+    ) -> Outcome {
         let test = test(inst);
         self.finish_compare(inst, |exec, row| {
-            let source = |k: usize| if is_float { exec.half_float_row(inst, k, row) } else { exec.half_row(inst, k, row) };
+            let source = |k: usize| {
+                if is_float {
+                    exec.half_float_row(inst, k, row)
+                } else {
+                    exec.half_row(inst, k, row)
+                }
+            };
             let (a, b) = (source(0), source(1));
             gather(|lane| holds(test, order(a[lane], b[lane])))
         })
     }
 
-    fn compare_wide(&mut self, inst: &Prepared, is_float: bool, order: impl Fn(u64, u64) -> Option<Ordering>) -> Outcome {
+    fn compare_wide(
+        &mut self,
+        inst: &Prepared,
+        is_float: bool,
+        order: impl Fn(u64, u64) -> Option<Ordering>,
+    ) -> Outcome {
         let test = test(inst);
         self.finish_compare(inst, |exec, row| {
-            let source = |k: usize| if is_float { exec.double_row(inst, k, row) } else { exec.wide_row(inst, k, row) };
+            let source = |k: usize| {
+                if is_float { exec.double_row(inst, k, row) } else { exec.wide_row(inst, k, row) }
+            };
             let (a, b) = (source(0), source(1));
             gather(|lane| holds(test, order(a[lane], b[lane])))
         })
     }
 
     /// Classes of source 0 against the mask in source 1. Subnormals are told apart whatever MODE says.
-    fn compare_class(&mut self, inst: &Prepared, classes: impl Fn(&Self, usize) -> [u32; ROW_LANES]) -> Outcome {
+    fn compare_class(
+        &mut self,
+        inst: &Prepared,
+        classes: impl Fn(&Self, usize) -> [u32; ROW_LANES],
+    ) -> Outcome {
         self.finish_compare(inst, |exec, row| {
             let (classes, mut x) = (classes(exec, row), [0; ROW_LANES]);
             let masks = exec.source_row(inst, 1, row, &mut x);

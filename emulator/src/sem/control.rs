@@ -26,6 +26,7 @@ pub(crate) fn is_wait(op: Control) -> bool {
     )
 }
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Control) -> Meaning {
     match op {
         // Branches and ends.
@@ -82,7 +83,11 @@ struct HardwareField {
 
 fn hardware_field(inst: &Prepared) -> HardwareField {
     let bits = inst.constant();
-    HardwareField { register: bits & 0x3f, first: u32::from(bits >> 6 & 0x1f), count: u32::from(bits >> 11) + 1 }
+    HardwareField {
+        register: bits & 0x3f,
+        first: u32::from(bits >> 6 & 0x1f),
+        count: u32::from(bits >> 11) + 1,
+    }
 }
 
 fn field_mask(count: u32) -> u32 {

@@ -41,14 +41,15 @@ fn normalised_unsigned(bits: u32) -> u32 {
     libm::roundeven(f64::from(f32::from_bits(bits)).clamp(0.0, 1.0) * 65535.0) as u32
 }
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Convert) -> Meaning {
     match op {
         Convert::VCvtI32F64 => Exact(|x, i| x.double_to_int(i, |a| (f64::from_bits(a) as i32).cast_unsigned())),
         Convert::VCvtF64I32 => Exact(|x, i| x.wide(i, |a, _, _| f64::from(signed(a as u32)).to_bits(), taint::any)),
         Convert::VCvtF32I32 => Exact(|x, i| x.int_to_float(i, i32_to_f32)),
         Convert::VCvtF32U32 => Exact(|x, i| x.int_to_float(i, u32_to_f32)),
-        Convert::VCvtU32F32 => Exact(|x, i| x.to_int(i, f32_to_u32)),
-        Convert::VCvtI32F32 => Exact(|x, i| x.to_int(i, f32_to_i32)),
+        Convert::VCvtU32F32 => Exact(|x, i| x.float_to_int(i, f32_to_u32)),
+        Convert::VCvtI32F32 => Exact(|x, i| x.float_to_int(i, f32_to_i32)),
         Convert::VCvtF16F32 => Exact(|x, i| x.float_to_half(i)),
         Convert::VCvtF32F16 => Exact(|x, i| x.float_from_rows(i, |exec, row| exec.half_float_row(i, 0, row).map(f16_to_f32))),
         Convert::VCvtF32F64 => Exact(|x, i| x.float_from_rows(i, |exec, row| exec.double_row(i, 0, row).map(f64_to_f32))),
@@ -59,8 +60,8 @@ pub(crate) fn meaning(op: Convert) -> Meaning {
         Convert::VCvtF16I16 => Exact(|x, i| x.half_from_int(i, |a| f64::from(signed(sign_extend(a, 16))))),
         Convert::VCvtU16F16 => Exact(|x, i| x.half_from_float(i, |a| f16_to_f64(a) as u16 as u32)),
         Convert::VCvtI16F16 => Exact(|x, i| x.half_from_float(i, |a| (f16_to_f64(a) as i16).cast_unsigned().into())),
-        Convert::VCvtNearestI32F32 => Exact(|x, i| x.to_int(i, nearest_up)),
-        Convert::VCvtFloorI32F32 => Exact(|x, i| x.to_int(i, floor_int)),
+        Convert::VCvtNearestI32F32 => Exact(|x, i| x.float_to_int(i, nearest_up)),
+        Convert::VCvtFloorI32F32 => Exact(|x, i| x.float_to_int(i, floor_int)),
         Convert::VCvtF32Ubyte0 => Exact(|x, i| x.int_to_float(i, |a| u32_to_f32(a & 0xff))),
         Convert::VCvtF32Ubyte1 => Exact(|x, i| x.int_to_float(i, |a| u32_to_f32(a >> 8 & 0xff))),
         Convert::VCvtF32Ubyte2 => Exact(|x, i| x.int_to_float(i, |a| u32_to_f32(a >> 16 & 0xff))),
@@ -85,7 +86,8 @@ pub(crate) fn meaning(op: Convert) -> Meaning {
 
 impl Exec<'_> {
     fn int_to_float(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32) -> Outcome {
-        let rows = |exec: &Self, row: usize| exec.source_row(inst, 0, row, &mut [0; ROW_LANES]).map(&f);
+        let rows =
+            |exec: &Self, row: usize| exec.source_row(inst, 0, row, &mut [0; ROW_LANES]).map(&f);
         self.float_from_rows(inst, rows)
     }
 
@@ -108,14 +110,17 @@ impl Exec<'_> {
     }
 
     fn half_from_int(&mut self, inst: &Prepared, f: impl Fn(u32) -> f64) -> Outcome {
-        self.half_float_from_rows(inst, |exec, row| exec.half_row(inst, 0, row).map(|bits| narrow_f16(f(bits))))
+        self.half_float_from_rows(inst, |exec, row| {
+            exec.half_row(inst, 0, row).map(|bits| narrow_f16(f(bits)))
+        })
     }
 
     /// Two binary32 sources, each converted to 16 bits.
     fn pack_floats(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32) -> Outcome {
         let rows = |exec: &Self, row: usize| -> Row {
             let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
-            let (a, b) = (exec.float_row(inst, 0, row, &mut x), exec.float_row(inst, 1, row, &mut y));
+            let (a, b) =
+                (exec.float_row(inst, 0, row, &mut x), exec.float_row(inst, 1, row, &mut y));
             std::array::from_fn(|lane| f(a[lane]) & 0xffff | f(b[lane]) << 16)
         };
         self.raw_from_rows(inst, rows, taint::pack_halves)

@@ -10,6 +10,7 @@ use crate::sem::Meaning::{self, Exact};
 use crate::sem::access::{Extend, Space};
 use crate::wave::scalar;
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Flat) -> Meaning {
     match op {
         // Loads.

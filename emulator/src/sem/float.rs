@@ -10,6 +10,7 @@ use crate::sem::Meaning::{self, Approximate, Exact};
 use crate::taint::{self, Bits};
 use crate::wave::{ROW_LANES, Row, scalar};
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Float) -> Meaning {
     match op {
         // One source.
@@ -33,7 +34,7 @@ pub(crate) fn meaning(op: Float) -> Meaning {
         Float::VRcpF64 => Approximate(OneUlp, |x, i| x.double(i, |a, _, _| rcp64(a))),
         Float::VRsqF64 => Approximate(OneUlp, |x, i| x.double(i, |a, _, _| rsq64(a))),
         Float::VSqrtF64 => Approximate(OneUlp, |x, i| x.double(i, |a, _, _| sqrt64(a))),
-        Float::VFrexpExpI32F32 => Exact(|x, i| x.to_int(i, frexp_exponent32)),
+        Float::VFrexpExpI32F32 => Exact(|x, i| x.float_to_int(i, frexp_exponent32)),
         Float::VFrexpMantF32 => Exact(|x, i| x.float1(i, frexp_significand32)),
         Float::VFrexpExpI32F64 => Exact(|x, i| x.double_to_int(i, frexp_exponent64)),
         Float::VFrexpMantF64 => Exact(|x, i| x.double(i, |a, _, _| frexp_significand64(a))),
@@ -77,7 +78,7 @@ pub(crate) fn meaning(op: Float) -> Meaning {
 
 impl Exec<'_> {
     /// A binary32 source to 32 bits that are no float.
-    pub(crate) fn to_int(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32) -> Outcome {
+    pub(crate) fn float_to_int(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32) -> Outcome {
         let rows = |exec: &Self, row: usize| {
             let mut x = [0; ROW_LANES];
             exec.float_row(inst, 0, row, &mut x).map(&f)
@@ -94,7 +95,8 @@ impl Exec<'_> {
     fn float_ldexp(&mut self, inst: &Prepared) -> Outcome {
         let rows = |exec: &Self, row: usize| -> Row {
             let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
-            let (a, b) = (exec.float_row(inst, 0, row, &mut x), exec.source_row(inst, 1, row, &mut y));
+            let (a, b) =
+                (exec.float_row(inst, 0, row, &mut x), exec.source_row(inst, 1, row, &mut y));
             std::array::from_fn(|lane| ldexp32(a[lane], b[lane].cast_signed()))
         };
         self.float_from_rows(inst, rows)
@@ -110,7 +112,8 @@ impl Exec<'_> {
             };
             let (_, scaled) = div_scale32(source(0), source(1), source(2));
             flags.value |= u64::from(scaled) << lane;
-            flags.undefined |= u64::from(is_undefined && self.is_lane_undefined(inst, lane)) << lane;
+            flags.undefined |=
+                u64::from(is_undefined && self.is_lane_undefined(inst, lane)) << lane;
         }
         self.float3(inst, |a, b, c| div_scale32(a, b, c).0)?;
         self.set_lane_mask(inst, inst.dst[1], flags);
@@ -124,7 +127,8 @@ impl Exec<'_> {
             let source = |k: usize| self.double_row(inst, k, lane / ROW_LANES)[lane % ROW_LANES];
             let (_, scaled) = div_scale64(source(0), source(1), source(2));
             flags.value |= u64::from(scaled) << lane;
-            flags.undefined |= u64::from(is_undefined && self.is_lane_undefined(inst, lane)) << lane;
+            flags.undefined |=
+                u64::from(is_undefined && self.is_lane_undefined(inst, lane)) << lane;
         }
         self.double(inst, |a, b, c| div_scale64(a, b, c).0)?;
         self.set_lane_mask(inst, inst.dst[1], flags);

@@ -33,12 +33,16 @@ pub(crate) fn run_dual(exec: &mut Exec<'_>, inst: &Prepared) -> Outcome {
 
 /// Data-parallel primitives: source 0 comes from other lanes.
 pub(crate) fn run_dpp(exec: &mut Exec<'_>, inst: &Prepared) -> Outcome {
-    let Some(dpp) = inst.inst.mods.dpp else { return exec.refuse(inst, "the DPP controls are missing") };
+    let Some(dpp) = inst.inst.mods.dpp else {
+        return exec.refuse(inst, "the DPP controls are missing");
+    };
     let readable = if dpp.fetch_inactive { u64::MAX } else { exec.wave.exec() };
     let mut written = 0;
     for lane in 0..exec.wave.width {
-        let source = source_lane(&dpp, lane, exec.wave.width).filter(|from| readable >> from & 1 == 1);
-        let is_selected = dpp.row_mask >> (lane / 16) & 1 == 1 && dpp.bank_mask >> (lane % 16 / 4) & 1 == 1;
+        let source =
+            source_lane(&dpp, lane, exec.wave.width).filter(|from| readable >> from & 1 == 1);
+        let is_selected =
+            dpp.row_mask >> (lane / 16) & 1 == 1 && dpp.bank_mask >> (lane % 16 / 4) & 1 == 1;
         let is_written = is_selected && (source.is_some() || dpp.bound_ctrl);
         written |= u64::from(is_written) << lane;
         let bits = source.map_or(Bits::default(), |from| exec.lane_source(inst.unstaged[0], from));
@@ -54,7 +58,8 @@ pub(crate) fn run_dpp(exec: &mut Exec<'_>, inst: &Prepared) -> Outcome {
 /// or rows before.
 fn source_lane(dpp: &Dpp, lane: u32, width: u32) -> Option<u32> {
     let (row, place) = (lane & !15, lane & 15);
-    let in_row = |place: i64| u32::try_from(place).ok().filter(|place| *place < 16).map(|place| row + place);
+    let in_row =
+        |place: i64| u32::try_from(place).ok().filter(|place| *place < 16).map(|place| row + place);
     let signed = i64::from(place);
     match dpp.ctrl {
         DppCtrl::QuadPerm(selects) => Some(lane & !3 | u32::from(selects[(lane & 3) as usize] & 3)),
@@ -66,7 +71,7 @@ fn source_lane(dpp: &Dpp, lane: u32, width: u32) -> Option<u32> {
         DppCtrl::WaveShr => lane.checked_sub(1),
         DppCtrl::WaveRor => Some((lane + width - 1) % width),
         DppCtrl::RowMirror => Some(row + 15 - place),
-        DppCtrl::RowHalfMirror => Some(lane & !7 | 7 - (lane & 7)),
+        DppCtrl::RowHalfMirror => Some(lane ^ 7),
         DppCtrl::RowBcast15 => row.checked_sub(1),
         DppCtrl::RowBcast31 => (lane >= 32).then_some(31),
         DppCtrl::RowNewbcast(from) | DppCtrl::RowShare(from) => Some(row + u32::from(from & 15)),
@@ -77,9 +82,13 @@ fn source_lane(dpp: &Dpp, lane: u32, width: u32) -> Option<u32> {
 
 /// Sub-dword addressing: parts of sources and of the result.
 pub(crate) fn run_sdwa(exec: &mut Exec<'_>, inst: &Prepared) -> Outcome {
-    let Some(sdwa) = inst.inst.mods.sdwa else { return exec.refuse(inst, "the SDWA controls are missing") };
+    let Some(sdwa) = inst.inst.mods.sdwa else {
+        return exec.refuse(inst, "the SDWA controls are missing");
+    };
     for lane in 0..exec.wave.width {
-        let part = |source: Source, sel: SdwaSel, k: u8| select(exec.lane_source(source, lane), sel, sdwa.sext >> k & 1 == 1);
+        let part = |source: Source, sel: SdwaSel, k: u8| {
+            select(exec.lane_source(source, lane), sel, sdwa.sext >> k & 1 == 1)
+        };
         let first = part(inst.unstaged[0], sdwa.src0_sel, 0);
         let second = part(inst.unstaged[1], sdwa.src1_sel, 1);
         exec.stage(SOURCE_STAGE, lane, first);
@@ -125,7 +134,10 @@ impl Exec<'_> {
             Source::Vector(register) => self.wave.vectors.lane_bits(register, lane as usize),
             uniform => {
                 let low = |bits: u64| bits & 0xffff_ffff;
-                Bits { value: low(self.uniform(uniform)), undefined: low(self.uniform_undefined(uniform)) }
+                Bits {
+                    value: low(self.uniform(uniform)),
+                    undefined: low(self.uniform_undefined(uniform)),
+                }
             }
         }
     }
@@ -165,7 +177,8 @@ impl Exec<'_> {
         for row in self.rows() {
             let lanes = self.wave.active_row(row);
             let values = self.wave.vectors.row(RESULT_STAGE, row).map(place);
-            let undefined: [u32; ROW_LANES] = self.wave.vectors.undefined_row(RESULT_STAGE, row).map(place);
+            let undefined: [u32; ROW_LANES] =
+                self.wave.vectors.undefined_row(RESULT_STAGE, row).map(place);
             self.wave.vectors.write_row(register, row, lanes, mask, &values);
             if undefined.iter().any(|bits| *bits != 0) {
                 self.wave.vectors.taint_row(register, row, lanes, mask, &undefined);
@@ -179,14 +192,18 @@ mod tests {
     use super::*;
 
     fn sources(ctrl: DppCtrl, width: u32) -> Vec<Option<u32>> {
-        let dpp = Dpp { ctrl, row_mask: 0xf, bank_mask: 0xf, bound_ctrl: false, fetch_inactive: false };
+        let dpp =
+            Dpp { ctrl, row_mask: 0xf, bank_mask: 0xf, bound_ctrl: false, fetch_inactive: false };
         (0..width).map(|lane| source_lane(&dpp, lane, width)).collect()
     }
 
     #[test]
     fn rows_shift_without_crossing_their_borders() {
         let shifted = sources(DppCtrl::RowShr(1), 64);
-        assert_eq!((shifted[0], shifted[1], shifted[16], shifted[17]), (None, Some(0), None, Some(16)));
+        assert_eq!(
+            (shifted[0], shifted[1], shifted[16], shifted[17]),
+            (None, Some(0), None, Some(16))
+        );
         let shifted = sources(DppCtrl::RowShl(4), 32);
         assert_eq!((shifted[11], shifted[12], shifted[27]), (Some(15), None, Some(31)));
     }
@@ -194,14 +211,20 @@ mod tests {
     #[test]
     fn broadcasts_take_the_last_lane_of_the_rows_before() {
         let last = sources(DppCtrl::RowBcast15, 64);
-        assert_eq!((last[0], last[15], last[16], last[31], last[32], last[63]), (None, None, Some(15), Some(15), Some(31), Some(47)));
+        assert_eq!(
+            (last[0], last[15], last[16], last[31], last[32], last[63]),
+            (None, None, Some(15), Some(15), Some(31), Some(47))
+        );
         let last = sources(DppCtrl::RowBcast31, 64);
         assert_eq!((last[31], last[32], last[63]), (None, Some(31), Some(31)));
     }
 
     #[test]
     fn permutations_stay_in_their_groups() {
-        assert_eq!(sources(DppCtrl::QuadPerm([1, 0, 3, 2]), 32)[4..8], [Some(5), Some(4), Some(7), Some(6)]);
+        assert_eq!(
+            sources(DppCtrl::QuadPerm([1, 0, 3, 2]), 32)[4..8],
+            [Some(5), Some(4), Some(7), Some(6)]
+        );
         assert_eq!(sources(DppCtrl::RowXmask(8), 32)[17], Some(25));
         assert_eq!(sources(DppCtrl::RowHalfMirror, 32)[9], Some(14));
         assert_eq!(sources(DppCtrl::RowMirror, 32)[17], Some(30));

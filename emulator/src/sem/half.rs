@@ -31,6 +31,7 @@ fn wide(value: u32) -> i32 {
     value.cast_signed()
 }
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Half) -> Meaning {
     match op {
         // binary16.
@@ -121,7 +122,9 @@ impl Exec<'_> {
     fn half_ldexp(&mut self, inst: &Prepared) -> Outcome {
         let rows = |exec: &Self, row: usize| -> Row {
             let (a, b) = (exec.half_float_row(inst, 0, row), exec.half_row(inst, 1, row));
-            std::array::from_fn(|lane| unary16(a[lane], |value| libm::scalbn(value, s16(b[lane]).clamp(-100, 100))))
+            std::array::from_fn(|lane| {
+                unary16(a[lane], |value| libm::scalbn(value, s16(b[lane]).clamp(-100, 100)))
+            })
         };
         self.half_float_from_rows(inst, rows)
     }
@@ -144,7 +147,8 @@ impl Exec<'_> {
         for row in self.rows() {
             let (a, b) = (self.signed_half_row(inst, 0, row), self.signed_half_row(inst, 1, row));
             let bits = (choice.value >> (row * ROW_LANES)) as u32;
-            let out = std::array::from_fn(|lane| if bits >> lane & 1 == 1 { b[lane] } else { a[lane] });
+            let out =
+                std::array::from_fn(|lane| if bits >> lane & 1 == 1 { b[lane] } else { a[lane] });
             let shadow = if is_undefined { self.select_shadow(inst, row, choice) } else { None };
             self.put_half(inst, row, &out, shadow);
         }
@@ -157,7 +161,8 @@ impl Exec<'_> {
         for row in self.rows() {
             let source = |k: usize| self.half_row(inst, k, row);
             let (a, b, c) = (source(0), source(1), source(2));
-            let out = std::array::from_fn(|lane| truth_table(table, a[lane], b[lane], c[lane]) & 0xffff);
+            let out =
+                std::array::from_fn(|lane| truth_table(table, a[lane], b[lane], c[lane]) & 0xffff);
             let shadow = is_undefined.then(|| {
                 let mut shadow = Box::new([[0; ROW_LANES]; 2]);
                 for lane in 0..ROW_LANES {
@@ -172,7 +177,12 @@ impl Exec<'_> {
     }
 
     /// A 16-bit integer operation; CLAMP saturates the wide result.
-    fn half_clamped(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> i32, saturate: impl Fn(i32) -> u32) -> Outcome {
+    fn half_clamped(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> i32,
+        saturate: impl Fn(i32) -> u32,
+    ) -> Outcome {
         if inst.inst.mods.clamp {
             return self.half(inst, |a, b, c| saturate(f(a, b, c)), taint::any);
         }

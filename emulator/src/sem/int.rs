@@ -34,10 +34,13 @@ pub(crate) fn truth_table_undefined(table: u8, sources: [Bits; 3]) -> u32 {
         let (value, undefined) = (sources[k].value as u32, sources[k].undefined as u32);
         if set { value | undefined } else { value & !undefined }
     };
-    let result = |n: usize| truth_table(table, choose(0, n & 4 != 0), choose(1, n & 2 != 0), choose(2, n & 1 != 0));
+    let result = |n: usize| {
+        truth_table(table, choose(0, n & 4 != 0), choose(1, n & 2 != 0), choose(2, n & 1 != 0))
+    };
     (1..8).fold(0, |bits, n| bits | result(n) ^ result(0))
 }
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Int) -> Meaning {
     match op {
         // Moves, selects, bits.
@@ -96,7 +99,7 @@ pub(crate) fn meaning(op: Int) -> Meaning {
         Int::VMulHiU32 => Exact(|x, i| x.int2(i, mul_high, taint::any)),
         Int::VMulHiI32 => Exact(|x, i| x.int2(i, mul_high_signed, taint::any)),
         Int::VMulI32I24 => Exact(|x, i| x.clamped(i, |a, b| wrap(signed24(a) * signed24(b)), |a, b| saturate(signed24(a) * signed24(b)))),
-        Int::VMulHiI32I24 => Exact(|x, i| x.int2(i, |a, b| wrap(signed24(a) * signed24(b) >> 32), taint::any)),
+        Int::VMulHiI32I24 => Exact(|x, i| x.int2(i, |a, b| wrap((signed24(a) * signed24(b)) >> 32), taint::any)),
         Int::VMulU32U24 => Exact(|x, i| x.clamped(i, |a, b| low24(a).wrapping_mul(low24(b)), |a, b| low24(a).saturating_mul(low24(b)))),
         Int::VMulHiU32U24 => Exact(|x, i| x.int2(i, |a, b| mul_high(low24(a), low24(b)), taint::any)),
         Int::VMadI32I24 => Exact(|x, i| x.clamped3(i, |a, b, c| signed24(a) * signed24(b) + i64::from(signed(c)), saturate)),
@@ -140,7 +143,8 @@ impl Exec<'_> {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
             let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
-            let (a, b) = (self.signed_row(inst, 0, row, &mut x), self.signed_row(inst, 1, row, &mut y));
+            let (a, b) =
+                (self.signed_row(inst, 0, row, &mut x), self.signed_row(inst, 1, row, &mut y));
             let bits = (choice.value >> (row * ROW_LANES)) as u32;
             let mut out = [0; ROW_LANES];
             for lane in 0..ROW_LANES {
@@ -154,13 +158,22 @@ impl Exec<'_> {
 
     /// A choice between equal bits is defined whatever the mask bit is.
     #[cold]
-    pub(crate) fn select_shadow(&self, inst: &Prepared, row: usize, choice: Bits) -> Option<Box<[Row; 2]>> {
+    pub(crate) fn select_shadow(
+        &self,
+        inst: &Prepared,
+        row: usize,
+        choice: Bits,
+    ) -> Option<Box<[Row; 2]>> {
         let mut shadow = Box::new([[0; ROW_LANES]; 2]);
         for lane in 0..ROW_LANES {
             let at = row * ROW_LANES + lane;
             let (a, b) = (self.source_bits(inst, 0, at), self.source_bits(inst, 1, at));
             let chosen = if choice.value >> at & 1 == 1 { b } else { a };
-            let unsure = if choice.undefined >> at & 1 == 1 { a.value ^ b.value | a.undefined | b.undefined } else { 0 };
+            let unsure = if choice.undefined >> at & 1 == 1 {
+                a.value ^ b.value | a.undefined | b.undefined
+            } else {
+                0
+            };
             shadow[0][lane] = ((chosen.undefined | unsure) & 0xffff_ffff) as u32;
         }
         Some(shadow)
@@ -186,14 +199,20 @@ impl Exec<'_> {
     fn truth_table_shadow(&self, inst: &Prepared, row: usize) -> Option<Box<[Row; 2]>> {
         let mut shadow = Box::new([[0; ROW_LANES]; 2]);
         for lane in 0..ROW_LANES {
-            let sources: [Bits; 3] = std::array::from_fn(|k| self.source_bits(inst, k, row * ROW_LANES + lane));
+            let sources: [Bits; 3] =
+                std::array::from_fn(|k| self.source_bits(inst, k, row * ROW_LANES + lane));
             shadow[0][lane] = truth_table_undefined(inst.inst.mods.truth_table, sources);
         }
         Some(shadow)
     }
 
     /// Two sources; CLAMP chooses the saturating function.
-    fn clamped(&mut self, inst: &Prepared, wrapping: impl Fn(u32, u32) -> u32, saturating: impl Fn(u32, u32) -> u32) -> Outcome {
+    fn clamped(
+        &mut self,
+        inst: &Prepared,
+        wrapping: impl Fn(u32, u32) -> u32,
+        saturating: impl Fn(u32, u32) -> u32,
+    ) -> Outcome {
         if inst.inst.mods.clamp {
             return self.int2(inst, saturating, taint::any);
         }
@@ -201,7 +220,12 @@ impl Exec<'_> {
     }
 
     /// Three sources with a wide intermediate result; CLAMP saturates it.
-    fn clamped3(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> i64, saturate: impl Fn(i64) -> u32) -> Outcome {
+    fn clamped3(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> i64,
+        saturate: impl Fn(i64) -> u32,
+    ) -> Outcome {
         if inst.inst.mods.clamp {
             return self.int3(inst, |a, b, c| saturate(f(a, b, c)), taint::any);
         }
@@ -209,7 +233,12 @@ impl Exec<'_> {
     }
 
     /// A carry; CLAMP replaces a result that carried out by `limit`.
-    fn clamped_carry(&mut self, inst: &Prepared, f: impl Fn(u32, u32, bool) -> (u32, bool), limit: u32) -> Outcome {
+    fn clamped_carry(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, bool) -> (u32, bool),
+        limit: u32,
+    ) -> Outcome {
         let clamp = inst.inst.mods.clamp;
         self.carry(inst, |a, b, c| {
             let (sum, carry) = f(a, b, c);
@@ -218,7 +247,12 @@ impl Exec<'_> {
     }
 
     /// Two 16-bit sources and a 32-bit one.
-    fn mad16(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> i64, saturate: impl Fn(i64) -> u32) -> Outcome {
+    fn mad16(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> i64,
+        saturate: impl Fn(i64) -> u32,
+    ) -> Outcome {
         let clamp = inst.inst.mods.clamp;
         let rows = |exec: &Self, row: usize| -> Row {
             let mut x = [0; ROW_LANES];
@@ -244,7 +278,8 @@ impl Exec<'_> {
             for (lane, (_, carry)) in results.iter().enumerate() {
                 let at = row * ROW_LANES + lane;
                 carries.value |= u64::from(*carry) << at;
-                let is_unsure = is_undefined && (0..3).any(|k| self.source_bits(inst, k, at).undefined != 0);
+                let is_unsure =
+                    is_undefined && (0..3).any(|k| self.source_bits(inst, k, at).undefined != 0);
                 carries.undefined |= u64::from(is_unsure) << at;
             }
             let shadow = self.shadow_if(is_undefined, inst, row, taint::upwards);

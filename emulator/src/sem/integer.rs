@@ -37,12 +37,12 @@ pub(crate) fn sub_overflow(a: u32, b: u32) -> (u32, bool) {
 
 /// High word of the unsigned product.
 pub(crate) fn mul_high(a: u32, b: u32) -> u32 {
-    (u64::from(a) * u64::from(b) >> 32) as u32
+    ((u64::from(a) * u64::from(b)) >> 32) as u32
 }
 
 /// High word of the signed product.
 pub(crate) fn mul_high_signed(a: u32, b: u32) -> u32 {
-    (i64::from(signed(a)) * i64::from(signed(b)) >> 32) as u32
+    ((i64::from(signed(a)) * i64::from(signed(b))) >> 32) as u32
 }
 
 /// Smaller of signed numbers.
@@ -101,7 +101,13 @@ pub(crate) fn permute_bytes(high: u32, low: u32, selectors: u32) -> u32 {
     let bytes = (u64::from(high) << 32 | u64::from(low)).to_le_bytes();
     let pick = |selector: u8| match selector {
         0..=7 => bytes[usize::from(selector)],
-        8..=11 => if bytes[usize::from(selector - 8) * 2 + 1] & 0x80 != 0 { 0xff } else { 0 },
+        8..=11 => {
+            if bytes[usize::from(selector - 8) * 2 + 1] & 0x80 != 0 {
+                0xff
+            } else {
+                0
+            }
+        }
         12 => 0,
         _ => 0xff,
     };

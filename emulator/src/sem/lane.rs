@@ -9,6 +9,7 @@ use crate::sem::Meaning::{self, Exact};
 use crate::taint::{self, Bits};
 use crate::wave::ROW_LANES;
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Lane) -> Meaning {
     match op {
         Lane::VNop => Exact(|_, _| Ok(())),
@@ -60,7 +61,8 @@ impl Exec<'_> {
     fn count_lanes_below(&mut self, inst: &Prepared, first: usize) -> Outcome {
         let rows = |exec: &Self, row: usize| {
             let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
-            let (bits, base) = (exec.source_row(inst, 0, row, &mut x), exec.source_row(inst, 1, row, &mut y));
+            let (bits, base) =
+                (exec.source_row(inst, 0, row, &mut x), exec.source_row(inst, 1, row, &mut y));
             std::array::from_fn(|lane| {
                 let n_below = (row * ROW_LANES + lane).saturating_sub(first).min(32);
                 let below = ((1_u64 << n_below) - 1) as u32;
@@ -73,7 +75,12 @@ impl Exec<'_> {
     /// Exchanges lanes of two registers: where `moves` holds, lane `l` of the first with lane `other(l)` of
     /// the second. A lane is written only when it is active and, unless fetching inactive lanes is on, so
     /// is its source (else zero with BOUND_CTRL).
-    fn swap(&mut self, inst: &Prepared, other: impl Fn(usize) -> usize, moves: impl Fn(usize) -> bool) -> Outcome {
+    fn swap(
+        &mut self,
+        inst: &Prepared,
+        other: impl Fn(usize) -> usize,
+        moves: impl Fn(usize) -> bool,
+    ) -> Outcome {
         let [Dest::Vector(first), Dest::Vector(second)] = inst.dst else { return Ok(()) };
         let active = self.wave.active;
         let readable = if inst.inst.mods.op_sel & 1 != 0 { u64::MAX } else { active };
@@ -86,7 +93,13 @@ impl Exec<'_> {
             let pair = (fetch(self, first, lane), fetch(self, second, partner));
             for (register, to, bits) in [(second, partner, pair.0), (first, lane, pair.1)] {
                 if let Some(bits) = bits.filter(|_| active >> to & 1 == 1) {
-                    self.wave.vectors.write_lane(register, to, u32::MAX, bits.value as u32, bits.undefined as u32);
+                    self.wave.vectors.write_lane(
+                        register,
+                        to,
+                        u32::MAX,
+                        bits.value as u32,
+                        bits.undefined as u32,
+                    );
                 }
             }
         }
@@ -96,14 +109,19 @@ impl Exec<'_> {
     /// Each lane reads the lane of its row, or of the other row of the pair, that four bits select.
     fn permute_rows(&mut self, inst: &Prepared, other_row: u32) -> Outcome {
         let Dest::Vector(register) = inst.dst[0] else { return Ok(()) };
-        if self.uniform_undefined(inst.src[1]) & 0xffff_ffff | self.uniform_undefined(inst.src[2]) & 0xffff_ffff != 0 {
+        if self.uniform_undefined(inst.src[1]) & 0xffff_ffff
+            | self.uniform_undefined(inst.src[2]) & 0xffff_ffff
+            != 0
+        {
             undefined::address(self, inst, None);
         }
         let low = |source: Source| self.uniform(source) & 0xffff_ffff;
         let selects = low(inst.src[1]) | low(inst.src[2]) << 32;
-        let (fetch_inactive, bound_ctrl) = (inst.inst.mods.op_sel & 1 != 0, inst.inst.mods.op_sel & 2 != 0);
+        let (fetch_inactive, bound_ctrl) =
+            (inst.inst.mods.op_sel & 1 != 0, inst.inst.mods.op_sel & 2 != 0);
         let active = self.wave.active;
-        let source = |lane: u32| (lane & !15 ^ other_row) + (selects >> (4 * (lane & 15)) & 15) as u32;
+        let source =
+            |lane: u32| (lane & !15 ^ other_row) + (selects >> (4 * (lane & 15)) & 15) as u32;
         let lanes = (0..self.wave.width).filter(|lane| active >> lane & 1 == 1);
         let fetched: Vec<(u32, Bits)> = lanes
             .filter_map(|lane| {
@@ -117,7 +135,13 @@ impl Exec<'_> {
             })
             .collect();
         for (lane, bits) in fetched {
-            self.wave.vectors.write_lane(register, lane as usize, u32::MAX, bits.value as u32, bits.undefined as u32);
+            self.wave.vectors.write_lane(
+                register,
+                lane as usize,
+                u32::MAX,
+                bits.value as u32,
+                bits.undefined as u32,
+            );
         }
         Ok(())
     }
@@ -129,10 +153,16 @@ impl Exec<'_> {
         let shift = |bit: u8| if inst.inst.mods.op_sel & bit != 0 { 16 } else { 0 };
         let (first_shift, second_shift) = (shift(8), shift(1));
         for lane in (0..self.wave.width as usize).filter(|lane| self.wave.active >> lane & 1 == 1) {
-            let (a, b) = (self.wave.vectors.lane_bits(first, lane), self.wave.vectors.lane_bits(second, lane));
+            let (a, b) = (
+                self.wave.vectors.lane_bits(first, lane),
+                self.wave.vectors.lane_bits(second, lane),
+            );
             let move_half = |bits: u64, from: u32, to: u32| ((bits >> from & 0xffff) << to) as u32;
-            for (register, from, to, bits) in [(first, second_shift, first_shift, b), (second, first_shift, second_shift, a)] {
-                let (value, undefined) = (move_half(bits.value, from, to), move_half(bits.undefined, from, to));
+            for (register, from, to, bits) in
+                [(first, second_shift, first_shift, b), (second, first_shift, second_shift, a)]
+            {
+                let (value, undefined) =
+                    (move_half(bits.value, from, to), move_half(bits.undefined, from, to));
                 self.wave.vectors.write_lane(register, lane, 0xffff << to, value, undefined);
             }
         }

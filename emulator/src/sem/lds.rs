@@ -12,6 +12,7 @@ use crate::sem::access::{Extend, Space};
 use crate::taint::Bits;
 use crate::wave::{ROW_LANES, Row};
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Lds) -> Meaning {
     match op {
         // Loads.
@@ -105,12 +106,16 @@ impl Exec<'_> {
 
     fn lds_load_pair<const N: usize>(&mut self, inst: &Prepared, unit: u32) -> Outcome {
         let offsets = Self::pair_offsets(inst, unit);
-        self.vector_loads::<N, 2>(inst, Extend::Words, |exec, lane| offsets.map(|offset| exec.lds_address(inst, lane, offset)))
+        self.vector_loads::<N, 2>(inst, Extend::Words, |exec, lane| {
+            offsets.map(|offset| exec.lds_address(inst, lane, offset))
+        })
     }
 
     fn lds_store_pair<const N: usize>(&mut self, inst: &Prepared, unit: u32) -> Outcome {
         for (k, offset) in Self::pair_offsets(inst, unit).into_iter().enumerate() {
-            self.store_part::<N>(inst, 1 + k, 0, |exec, lane| exec.lds_address(inst, lane, offset))?;
+            self.store_part::<N>(inst, 1 + k, 0, |exec, lane| {
+                exec.lds_address(inst, lane, offset)
+            })?;
         }
         self.issue(inst, Span::default());
         Ok(())
@@ -126,21 +131,43 @@ impl Exec<'_> {
         for row in 0..self.wave.n_rows() {
             let half = |lane: usize, r: usize| {
                 let (block, c) = (row * ROW_LANES + (lane & !15), lane & 15);
-                let word = self.wave.vectors.lane_bits(register + (c % 4 / 2) as u16, block + 4 * r + c / 4);
+                let word = self
+                    .wave
+                    .vectors
+                    .lane_bits(register + (c % 4 / 2) as u16, block + 4 * r + c / 4);
                 let shift = 16 * (c % 2);
-                Bits { value: word.value >> shift & 0xffff, undefined: word.undefined >> shift & 0xffff }
+                Bits {
+                    value: word.value >> shift & 0xffff,
+                    undefined: word.undefined >> shift & 0xffff,
+                }
             };
             let pair = |lane: usize, r: usize| {
                 let (low, high) = (half(lane, r), half(lane, r + 1));
-                ((low.value | high.value << 16) as u32, (low.undefined | high.undefined << 16) as u32)
+                (
+                    (low.value | high.value << 16) as u32,
+                    (low.undefined | high.undefined << 16) as u32,
+                )
             };
-            let words: [[(u32, u32); ROW_LANES]; 2] = [0, 2].map(|r| std::array::from_fn(|lane| pair(lane, r)));
+            let words: [[(u32, u32); ROW_LANES]; 2] =
+                [0, 2].map(|r| std::array::from_fn(|lane| pair(lane, r)));
             let lanes = self.wave.active_row(row);
             for (word, pairs) in words.iter().enumerate() {
                 let register = register + word as u16;
-                self.wave.vectors.write_row(register, row, lanes, u32::MAX, &pairs.map(|(value, _)| value));
+                self.wave.vectors.write_row(
+                    register,
+                    row,
+                    lanes,
+                    u32::MAX,
+                    &pairs.map(|(value, _)| value),
+                );
                 if pairs.iter().any(|(_, undefined)| *undefined != 0) {
-                    self.wave.vectors.taint_row(register, row, lanes, u32::MAX, &pairs.map(|(_, undefined)| undefined));
+                    self.wave.vectors.taint_row(
+                        register,
+                        row,
+                        lanes,
+                        u32::MAX,
+                        &pairs.map(|(_, undefined)| undefined),
+                    );
                 }
             }
         }
@@ -149,7 +176,11 @@ impl Exec<'_> {
 
     /// A lane as an address counts it: bytes, four a lane, modulo the wave.
     fn addressed_lane(&self, inst: &Prepared, lane: usize) -> usize {
-        let Space::Lds(address) = self.lds_address(inst, lane, inst.inst.mods.offset.cast_unsigned()) else { return 0 };
+        let Space::Lds(address) =
+            self.lds_address(inst, lane, inst.inst.mods.offset.cast_unsigned())
+        else {
+            return 0;
+        };
         (address / 4) as usize % self.wave.width as usize
     }
 
@@ -167,18 +198,26 @@ impl Exec<'_> {
     }
 
     /// Each active lane gets source `k` of another lane; inactive lanes give zero.
-    fn gather_lanes(&mut self, inst: &Prepared, k: usize, from: impl Fn(&Self, usize) -> Option<usize>) -> Outcome {
+    fn gather_lanes(
+        &mut self,
+        inst: &Prepared,
+        k: usize,
+        from: impl Fn(&Self, usize) -> Option<usize>,
+    ) -> Outcome {
         if k == 1 {
             self.check_address(inst);
         }
         let active = self.wave.active;
         let fetch = |exec: &Self, lane: usize| match from(exec, lane) {
-            Some(source) if active >> source & 1 == 1 => exec.lane_source(inst.src[k], source as u32),
+            Some(source) if active >> source & 1 == 1 => {
+                exec.lane_source(inst.src[k], source as u32)
+            }
             _ => Bits::default(),
         };
         let rows: Vec<(Row, Row)> = (0..self.wave.n_rows())
             .map(|row| {
-                let bits: [Bits; ROW_LANES] = std::array::from_fn(|lane| fetch(self, row * ROW_LANES + lane));
+                let bits: [Bits; ROW_LANES] =
+                    std::array::from_fn(|lane| fetch(self, row * ROW_LANES + lane));
                 (bits.map(|bits| bits.value as u32), bits.map(|bits| bits.undefined as u32))
             })
             .collect();

@@ -18,6 +18,7 @@ mod int;
 mod integer;
 mod lane;
 mod lds;
+mod matrix;
 mod packed;
 mod salu;
 mod smem;
@@ -51,8 +52,12 @@ pub(crate) fn meaning(op: Op) -> Meaning {
         Op::Compare(op) => compare::meaning(op),
         Op::Lane(op) => lane::meaning(op),
         Op::Packed(op) => packed::meaning(op),
+        Op::Matrix(op) => matrix::meaning(op),
         Op::Lds(op) => lds::meaning(op),
         Op::Flat(op) => flat::meaning(op),
         Op::Buffer(op) => buffer::meaning(op),
     }
 }
+
+#[cfg(test)]
+mod vectors;

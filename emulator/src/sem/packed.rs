@@ -31,6 +31,7 @@ fn wide_signed(value: u32) -> i64 {
     s16(value).into()
 }
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Packed) -> Meaning {
     match op {
         // Two 16-bit floats.
@@ -108,7 +109,11 @@ impl Exec<'_> {
         self.source_row(inst, k, row, &mut x).map(|bits| bits >> shift & 0xffff)
     }
 
-    fn packed_float(&mut self, inst: &Prepared, f: impl Fn(FloatMode, u32, u32, u32) -> u32) -> Outcome {
+    fn packed_float(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(FloatMode, u32, u32, u32) -> u32,
+    ) -> Outcome {
         let mode = self.wave.mode;
         let half = |exec: &Self, row: usize, lanes: Lanes| -> Row {
             let source = |k: usize| {
@@ -117,12 +122,19 @@ impl Exec<'_> {
                 exec.packed_half(inst, k, row, lanes).map(|bits| keep(bits ^ flip))
             };
             let (a, b, c) = (source(0), source(1), source(2));
-            std::array::from_fn(|lane| exec.finish_half(inst, f(mode, a[lane], b[lane], c[lane])) & 0xffff)
+            std::array::from_fn(|lane| {
+                exec.finish_half(inst, f(mode, a[lane], b[lane], c[lane])) & 0xffff
+            })
         };
         self.packed(inst, half)
     }
 
-    fn packed_int(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> i64, saturate: impl Fn(i64) -> u32) -> Outcome {
+    fn packed_int(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> i64,
+        saturate: impl Fn(i64) -> u32,
+    ) -> Outcome {
         let clamp = inst.inst.mods.clamp;
         let half = |exec: &Self, row: usize, lanes: Lanes| -> Row {
             let source = |k: usize| exec.packed_half(inst, k, row, lanes);
@@ -157,8 +169,11 @@ impl Exec<'_> {
     fn packed_shadow(&self, inst: &Prepared, row: usize, halves: [Lanes; 2]) -> Box<[Row; 2]> {
         let mut shadow = Box::new([[0; ROW_LANES]; 2]);
         for lane in 0..ROW_LANES {
-            let sources: [Bits; 3] = std::array::from_fn(|k| self.source_bits(inst, k, row * ROW_LANES + lane));
-            let uses = |lanes: Lanes| (0..3).any(|k| sources[k].undefined >> (16 * (lanes.high >> k & 1)) & 0xffff != 0);
+            let sources: [Bits; 3] =
+                std::array::from_fn(|k| self.source_bits(inst, k, row * ROW_LANES + lane));
+            let uses = |lanes: Lanes| {
+                (0..3).any(|k| sources[k].undefined >> (16 * (lanes.high >> k & 1)) & 0xffff != 0)
+            };
             let part = |lanes: Lanes, mask: u32| if uses(lanes) { mask } else { 0 };
             shadow[0][lane] = part(halves[0], 0xffff) | part(halves[1], 0xffff_0000);
         }
@@ -175,10 +190,17 @@ impl Exec<'_> {
     /// What the high word of a constant is in a packed 32-bit operation, no document at hand says.
     fn has_high_constant(&self, inst: &Prepared) -> bool {
         let mods = &inst.inst.mods;
-        (0..3).any(|k| matches!(inst.src[k], Source::Const(_)) && (mods.op_sel | mods.op_sel_hi) >> k & 1 == 1)
+        (0..3).any(|k| {
+            matches!(inst.src[k], Source::Const(_)) && (mods.op_sel | mods.op_sel_hi) >> k & 1 == 1
+        })
     }
 
-    fn packed_wide(&mut self, inst: &Prepared, is_float: bool, f: impl Fn([u32; 3]) -> u32) -> Outcome {
+    fn packed_wide(
+        &mut self,
+        inst: &Prepared,
+        is_float: bool,
+        f: impl Fn([u32; 3]) -> u32,
+    ) -> Outcome {
         if self.has_high_constant(inst) {
             return self.refuse(inst, "the high word of a constant");
         }
@@ -189,7 +211,9 @@ impl Exec<'_> {
             let word = |lanes: Lanes| -> Row {
                 let source = |k: usize| {
                     let flip = if lanes.neg >> k & 1 == 1 { SIGN32 } else { 0 };
-                    let signed = self.packed_word(inst, k, row, lanes.high >> k & 1 == 1).map(|bits| bits ^ flip);
+                    let signed = self
+                        .packed_word(inst, k, row, lanes.high >> k & 1 == 1)
+                        .map(|bits| bits ^ flip);
                     if flush { signed.map(flush32) } else { signed }
                 };
                 let (a, b, c) = (source(0), source(1), source(2));
@@ -198,7 +222,8 @@ impl Exec<'_> {
                 out
             };
             let (low, high) = (word(words[0]), word(words[1]));
-            let out = std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32);
+            let out =
+                std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32);
             let shadow = is_undefined.then(|| self.packed_wide_shadow(inst, row, words));
             self.put_wide(inst, row, &out, shadow);
         }
@@ -209,8 +234,13 @@ impl Exec<'_> {
     fn packed_wide_shadow(&self, inst: &Prepared, row: usize, words: [Lanes; 2]) -> Box<[Row; 2]> {
         let mut shadow = Box::new([[0; ROW_LANES]; 2]);
         for lane in 0..ROW_LANES {
-            let sources: [Bits; 3] = std::array::from_fn(|k| self.source_bits(inst, k, row * ROW_LANES + lane));
-            let uses = |lanes: Lanes| (0..3).any(|k| sources[k].undefined >> (32 * (lanes.high >> k & 1)) & 0xffff_ffff != 0);
+            let sources: [Bits; 3] =
+                std::array::from_fn(|k| self.source_bits(inst, k, row * ROW_LANES + lane));
+            let uses = |lanes: Lanes| {
+                (0..3).any(|k| {
+                    sources[k].undefined >> (32 * (lanes.high >> k & 1)) & 0xffff_ffff != 0
+                })
+            };
             for (word, lanes) in words.into_iter().enumerate() {
                 shadow[word][lane] = if uses(lanes) { u32::MAX } else { 0 };
             }
@@ -230,7 +260,8 @@ impl Exec<'_> {
         for row in self.rows() {
             let low = self.packed_word(inst, 0, row, op_sel & 1 != 0);
             let high = self.packed_word(inst, 1, row, op_sel & 2 != 0);
-            let out = std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32);
+            let out =
+                std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32);
             let shadow = is_undefined.then(|| {
                 let mut shadow = Box::new([[0; ROW_LANES]; 2]);
                 for lane in 0..ROW_LANES {
@@ -278,7 +309,8 @@ impl Exec<'_> {
         let mode = self.wave.mode;
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
-            let out = self.mixed(inst, row, |a, b, c| self.finish_half(inst, fma_mix16(mode, a, b, c)));
+            let out =
+                self.mixed(inst, row, |a, b, c| self.finish_half(inst, fma_mix16(mode, a, b, c)));
             let shadow = is_undefined.then(|| self.mixed_shadow(inst, row));
             self.put_half_at(inst, row, &out, shadow, shift);
         }
@@ -312,7 +344,8 @@ impl Exec<'_> {
             let c = exec.float_row(inst, 2, row, &mut x);
             let (a0, b0, a1, b1) = (half(0, low), half(1, low), half(0, high), half(1, high));
             std::array::from_fn(|lane| {
-                let products = widen(a0[lane]) * widen(b0[lane]) + widen(a1[lane]) * widen(b1[lane]);
+                let products =
+                    widen(a0[lane]) * widen(b0[lane]) + widen(a1[lane]) * widen(b1[lane]);
                 sum32(products, c[lane])
             })
         };
@@ -327,10 +360,16 @@ impl Exec<'_> {
         };
         let clamp = inst.inst.mods.clamp;
         let f = |a: u32, b: u32, c: u32| {
-            let products: i64 = (0..4).map(|place| byte(a, place, is_signed[0]) * byte(b, place, is_signed[1])).sum();
+            let products: i64 = (0..4)
+                .map(|place| byte(a, place, is_signed[0]) * byte(b, place, is_signed[1]))
+                .sum();
             let c = if is_result_signed { i64::from(signed(c)) } else { c.into() };
             let sum = products + c;
-            let limits: (i64, i64) = if is_result_signed { (i32::MIN.into(), i32::MAX.into()) } else { (0, u32::MAX.into()) };
+            let limits: (i64, i64) = if is_result_signed {
+                (i32::MIN.into(), i32::MAX.into())
+            } else {
+                (0, u32::MAX.into())
+            };
             ((if clamp { sum.clamp(limits.0, limits.1) } else { sum }) & 0xffff_ffff) as u32
         };
         self.int3(inst, f, taint::any)

@@ -63,9 +63,10 @@ fn leading_signs64(value: u64) -> u64 {
 }
 
 fn replicate(value: u32) -> u64 {
-    (0..32).map(|bit| u64::from(value >> bit & 1) * 3 << (2 * bit)).sum()
+    (0..32).map(|bit| u64::from(value >> bit & 1) * (3 << (2 * bit))).sum()
 }
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Salu) -> Meaning {
     match op {
         // Moves and selects.

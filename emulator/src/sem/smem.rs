@@ -14,6 +14,7 @@ use crate::sem::Meaning::{self, Exact, Unsupported};
 use crate::sem::access::undefined_mask;
 use crate::taint::Bits;
 
+#[rustfmt::skip]
 pub(crate) fn meaning(op: Smem) -> Meaning {
     match op {
         Smem::SLoadB32 => Exact(|x, i| x.scalar_load(i, 1)),
@@ -39,14 +40,21 @@ impl Exec<'_> {
         if base.undefined | offset.undefined != 0 {
             undefined::address(self, inst, None);
         }
-        let address = base.value.wrapping_add(offset.value).wrapping_add_signed(inst.inst.mods.offset.into());
+        let address =
+            base.value.wrapping_add(offset.value).wrapping_add_signed(inst.inst.mods.offset.into());
         alignment::check_scalar(self, inst, address);
-        let Dest::Scalar(first) = inst.dst[0] else { return self.scalar_count(inst, Span::default()) };
+        let Dest::Scalar(first) = inst.dst[0] else {
+            return self.scalar_count(inst, Span::default());
+        };
         for dword in 0..dwords {
             let address = (address & !3).wrapping_add(u64::from(dword) * 4);
             let loaded = self.memory.load::<4>(&mut self.cursor, address);
-            let (bytes, written) = loaded.map_err(|error| Box::new(Cause::Memory { lane: None, error }))?;
-            let bits = Bits { value: u32::from_le_bytes(bytes).into(), undefined: undefined_mask(written).into() };
+            let (bytes, written) =
+                loaded.map_err(|error| Box::new(Cause::Memory { lane: None, error }))?;
+            let bits = Bits {
+                value: u32::from_le_bytes(bytes).into(),
+                undefined: undefined_mask(written).into(),
+            };
             self.set_word(inst, first + dword, bits);
         }
         self.scalar_count(inst, inst.result_span())

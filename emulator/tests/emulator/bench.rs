@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use codeobj::CodeObject;
-use wavesmith_emulator::{BufferId, Dispatch, LoadedObject, Machine, Options, Report};
 use isa::Target;
+use wavesmith_emulator::{BufferId, Dispatch, LoadedObject, Machine, Options, Report};
 
 /// Reads and parses `tests/fixtures/{name}.{target}.hsaco`.
 pub fn fixture(name: &str, target: Target) -> CodeObject {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/{name}.{target}.hsaco"));
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/{name}.{target}.hsaco"));
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     CodeObject::parse(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -43,7 +44,8 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(name: &str, target: Target) -> Bench {
-        let mut machine = Machine::new(target, Options { instruction_limit: 50_000_000, ..Options::default() });
+        let mut machine =
+            Machine::new(target, Options { instruction_limit: 50_000_000, ..Options::default() });
         let object = machine.load(&fixture(name, target)).expect("loads");
         Bench { machine, object, kernel: name.to_owned() }
     }
@@ -69,11 +71,19 @@ impl Bench {
             kernarg: &args.0,
             dynamic_lds_bytes: 0,
         };
-        let report = self.machine.dispatch(&dispatch).unwrap_or_else(|fault| panic!("{}: {fault}", self.machine.target()));
+        let report = self
+            .machine
+            .dispatch(&dispatch)
+            .unwrap_or_else(|fault| panic!("{}: {fault}", self.machine.target()));
         for finding in &report.findings {
             println!("{finding}");
         }
-        assert!(report.findings.is_empty(), "{} on {}: findings", self.kernel, self.machine.target());
+        assert!(
+            report.findings.is_empty(),
+            "{} on {}: findings",
+            self.kernel,
+            self.machine.target()
+        );
         report
     }
 
@@ -87,7 +97,8 @@ impl Bench {
 pub fn random_words(seed: u64, n: usize) -> Vec<u32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 32) as u32
     };
     (0..n).map(|_| next()).collect()
@@ -96,9 +107,26 @@ pub fn random_words(seed: u64, n: usize) -> Vec<u32> {
 /// Seeded binary32 numbers: every class, NaN included, one in eight an edge value.
 pub fn random_floats(seed: u64, n: usize) -> Vec<u32> {
     const EDGES: [u32; 16] = [
-        0, 0x8000_0000, 0x3f80_0000, 0xbf80_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0x7f80_0001, 1, 0x8000_0001,
-        0x007f_ffff, 0x0080_0000, 0x7f7f_ffff, 0xff7f_ffff, 0x4b00_0000, 0x3eff_ffff,
+        0,
+        0x8000_0000,
+        0x3f80_0000,
+        0xbf80_0000,
+        0x7f80_0000,
+        0xff80_0000,
+        0x7fc0_0000,
+        0x7f80_0001,
+        1,
+        0x8000_0001,
+        0x007f_ffff,
+        0x0080_0000,
+        0x7f7f_ffff,
+        0xff7f_ffff,
+        0x4b00_0000,
+        0x3eff_ffff,
     ];
     let words = random_words(seed, 2 * n);
-    words.chunks(2).map(|pair| if pair[1] % 8 == 0 { EDGES[(pair[0] % 16) as usize] } else { pair[0] }).collect()
+    words
+        .chunks(2)
+        .map(|pair| if pair[1] & 7 == 0 { EDGES[(pair[0] % 16) as usize] } else { pair[0] })
+        .collect()
 }

@@ -4,12 +4,11 @@
 //! one. They overwrite the no-ops of `template.{target}.hsaco`; each line's text must be what the
 //! disassembler says about its words.
 
-
 mod gfx1100;
 mod gfx950;
 
-use codeobj::CodeObject;
 use crate::bench::Args;
+use codeobj::CodeObject;
 use isa::Target;
 use wavesmith_emulator::{Access, Alignment, Dispatch, Fault, Machine, Options, Report, Rule};
 
@@ -49,7 +48,8 @@ fn assembled(target: Target, words: &[u32]) -> CodeObject {
     let object = CodeObject::parse(&bytes).expect("the template is valid");
     let kernel = &object.kernels[0];
     let in_file = |address: u64| {
-        let segment = object.segments.iter().find(|segment| segment.contains(address, 4)).expect("loaded");
+        let segment =
+            object.segments.iter().find(|segment| segment.contains(address, 4)).expect("loaded");
         (segment.file_offset + address - segment.address) as usize
     };
     for (at, word) in (0..).step_by(4).zip(words) {
@@ -60,7 +60,10 @@ fn assembled(target: Target, words: &[u32]) -> CodeObject {
 
 /// Runs code on two waves: 1024 bytes of input at the first pointer, 1024 unwritten bytes at the second.
 fn run(target: Target, words: &[u32], alignment: Alignment) -> Result<Report, Fault> {
-    let mut machine = Machine::new(target, Options { instruction_limit: 100_000, alignment, ..Options::default() });
+    let mut machine = Machine::new(
+        target,
+        Options { instruction_limit: 100_000, alignment, ..Options::default() },
+    );
     let object = machine.load(&assembled(target, words)).expect("loads");
     let input = machine.memory_mut().allocate_with("input", &[1; 1024]).expect("fits");
     let output = machine.memory_mut().allocate("output", 1024, Access::ReadWrite).expect("fits");
@@ -76,7 +79,11 @@ fn run(target: Target, words: &[u32], alignment: Alignment) -> Result<Report, Fa
 }
 
 fn version(case: &Case, marker: char) -> Vec<u32> {
-    case.lines.iter().filter(|(kind, ..)| [' ', marker].contains(kind)).flat_map(|(.., words)| words.to_vec()).collect()
+    case.lines
+        .iter()
+        .filter(|(kind, ..)| [' ', marker].contains(kind))
+        .flat_map(|(.., words)| words.to_vec())
+        .collect()
 }
 
 /// Cases about alignment run in the mode that has alignment rules for vector accesses.
@@ -92,12 +99,19 @@ fn every_planted_fault_is_reported() {
             match (case.expect, result) {
                 (Expect::Found(rule), Ok(report)) => {
                     assert!(!report.findings.is_empty(), "{target} {}: nothing found", case.name);
-                    assert!(report.findings.iter().all(|finding| finding.rule == rule), "{target} {}: {:#?}", case.name, report.findings);
+                    assert!(
+                        report.findings.iter().all(|finding| finding.rule == rule),
+                        "{target} {}: {:#?}",
+                        case.name,
+                        report.findings
+                    );
                 }
                 (Expect::Stopped(text), Err(fault)) => {
                     assert!(fault.to_string().contains(text), "{target} {}: {fault}", case.name);
                 }
-                (expect, result) => panic!("{target} {}: expected {expect:?}, got {result:?}", case.name),
+                (expect, result) => {
+                    panic!("{target} {}: expected {expect:?}, got {result:?}", case.name)
+                }
             }
         }
     }
@@ -122,7 +136,8 @@ fn the_text_of_every_line_is_what_its_words_say() {
                 continue;
             }
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            let inst = isa::decode(target, &bytes).unwrap_or_else(|error| panic!("{target} {text}: {error}"));
+            let inst = isa::decode(target, &bytes)
+                .unwrap_or_else(|error| panic!("{target} {text}: {error}"));
             assert_eq!(isa::disasm::disassemble(target, &inst), *text, "{target}");
         }
     }
@@ -131,9 +146,12 @@ fn the_text_of_every_line_is_what_its_words_say() {
 #[test]
 fn unaligned_vector_accesses_are_legal_by_default() {
     for target in Target::ALL {
-        let vector_cases = cases(target).iter().filter(|case| case.name.starts_with("misaligned_lds") || case.name.starts_with("misaligned_global"));
+        let vector_cases = cases(target).iter().filter(|case| {
+            case.name.starts_with("misaligned_lds") || case.name.starts_with("misaligned_global")
+        });
         for case in vector_cases {
-            let report = run(target, &version(case, '-'), Alignment::Hsa).unwrap_or_else(|fault| panic!("{fault}"));
+            let report = run(target, &version(case, '-'), Alignment::Hsa)
+                .unwrap_or_else(|fault| panic!("{fault}"));
             assert!(report.findings.is_empty(), "{target} {}: {:#?}", case.name, report.findings);
         }
     }
@@ -157,8 +175,15 @@ fn a_finding_names_both_sites_and_the_lane() {
 #[test]
 fn a_fault_names_lane_address_and_nearest_buffer() {
     let case = gfx1100::CASES.iter().find(|case| case.name == "load_past_the_end").expect("a case");
-    let fault = run(Target::Gfx1100, &version(case, '-'), Alignment::Hsa).expect_err("stops").to_string();
-    for part in ["lane 0", "4 B at 0x7e", "'input'", "512 B past its end", "global_load_b32 v1, v0, s[4:5] offset:1536"] {
+    let fault =
+        run(Target::Gfx1100, &version(case, '-'), Alignment::Hsa).expect_err("stops").to_string();
+    for part in [
+        "lane 0",
+        "4 B at 0x7e",
+        "'input'",
+        "512 B past its end",
+        "global_load_b32 v1, v0, s[4:5] offset:1536",
+    ] {
         assert!(fault.contains(part), "'{part}' is missing in: {fault}");
     }
 }

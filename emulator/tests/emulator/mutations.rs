@@ -8,13 +8,15 @@ use wavesmith_emulator::{Cause, Dispatch, Fault, Machine, Options};
 
 use crate::bench::random_words;
 
-const FIXTURES: [&str; 7] = ["collatz", "convert", "halves", "integers", "lanes", "reduce", "scratch"];
+const FIXTURES: [&str; 7] =
+    ["collatz", "convert", "halves", "integers", "lanes", "reduce", "scratch"];
 const SEEDS: u64 = 10_000;
 
 /// What became of a damaged object.
 fn outcome(target: Target, bytes: &[u8]) -> &'static str {
     let Ok(object) = CodeObject::parse(bytes) else { return "refused by the reader" };
-    let options = Options { instruction_limit: 3_000, memory_limit_bytes: 1 << 26, ..Options::default() };
+    let options =
+        Options { instruction_limit: 3_000, memory_limit_bytes: 1 << 26, ..Options::default() };
     let mut machine = Machine::new(target, options);
     let Ok(loaded) = machine.load(&object) else { return "refused by the loader" };
     let buffer = machine.memory_mut().allocate_with("buffer", &[3; 4096]).expect("fits");
@@ -22,7 +24,11 @@ fn outcome(target: Target, bytes: &[u8]) -> &'static str {
     let kernel = &object.kernels[0];
     let n_bytes = (kernel.metadata.kernarg_segment_size as usize).min(40);
     let kernarg: Vec<u8> = address.iter().copied().cycle().take(n_bytes).collect();
-    let size = kernel.metadata.reqd_workgroup_size.unwrap_or([kernel.metadata.max_flat_workgroup_size, 1, 1]);
+    let size = kernel.metadata.reqd_workgroup_size.unwrap_or([
+        kernel.metadata.max_flat_workgroup_size,
+        1,
+        1,
+    ]);
     let dispatch = Dispatch {
         object: loaded,
         kernel: &kernel.name,
@@ -45,10 +51,10 @@ fn outcome(target: Target, bytes: &[u8]) -> &'static str {
 /// Flips up to four bytes, half of the time in the code.
 fn damage(bytes: &mut [u8], code: std::ops::Range<usize>, seed: u64) {
     let random = random_words(seed, 13);
-    let range = if random[0] % 2 == 0 { code } else { 0..bytes.len() };
+    let range = if random[0] & 1 == 0 { code } else { 0..bytes.len() };
     for pair in random[1..].chunks(3).take(1 + (random[0] >> 8) as usize % 4) {
         let at = range.start + pair[0] as usize % range.len();
-        bytes[at] ^= if pair[1] % 2 == 0 { 1 << (pair[2] % 8) } else { pair[2] as u8 };
+        bytes[at] ^= if pair[1] & 1 == 0 { 1 << (pair[2] % 8) } else { pair[2] as u8 };
     }
 }
 
@@ -62,13 +68,23 @@ fn ten_thousand_damaged_objects_end_in_typed_results() {
         let mut bytes = std::fs::read(path).expect("committed");
         let object = CodeObject::parse(&bytes).expect("valid");
         let kernel = &object.kernels[0];
-        let segment = object.segments.iter().find(|segment| segment.contains(kernel.entry_address, 1)).expect("loaded");
+        let segment = object
+            .segments
+            .iter()
+            .find(|segment| segment.contains(kernel.entry_address, 1))
+            .expect("loaded");
         let start = (segment.file_offset + kernel.entry_address - segment.address) as usize;
         damage(&mut bytes, start..start + kernel.code_size as usize, seed);
         *outcomes.entry(outcome(target, &bytes)).or_default() += 1;
     }
     println!("{outcomes:?}");
-    for reached in ["refused by the reader", "ran", "ran with findings", "stopped at the limit", "stopped by a fault"] {
+    for reached in [
+        "refused by the reader",
+        "ran",
+        "ran with findings",
+        "stopped at the limit",
+        "stopped by a fault",
+    ] {
         assert!(outcomes.contains_key(reached), "no mutation was '{reached}': {outcomes:?}");
     }
 }

@@ -1,7 +1,5 @@
 //! Whole programs, compiled by LLVM 22 from the IR beside them, against host computation.
 
-
-
 use crate::bench::{Args, Bench, random_floats, random_words};
 use isa::Target;
 
@@ -12,7 +10,12 @@ fn as_f32(bits: u32) -> f32 {
 /// Equal bits, or both NaN.
 fn assert_same(target: Target, what: &str, got: u32, expected: f32) {
     let is_same = got == expected.to_bits() || as_f32(got).is_nan() && expected.is_nan();
-    assert!(is_same, "{target} {what}: got {got:#010x} ({}), expected {:#010x} ({expected})", as_f32(got), expected.to_bits());
+    assert!(
+        is_same,
+        "{target} {what}: got {got:#010x} ({}), expected {:#010x} ({expected})",
+        as_f32(got),
+        expected.to_bits()
+    );
 }
 
 #[test]
@@ -23,7 +26,10 @@ fn vector_add_stops_at_its_tail() {
         let (a, b) = (random_floats(1, n), random_floats(2, n));
         let (pa, pb) = (bench.words("a", &a), bench.words("b", &b));
         let out = bench.poisoned("out", n);
-        let args = Args::default().pointer(&bench.machine, pa).pointer(&bench.machine, pb).pointer(&bench.machine, out);
+        let args = Args::default()
+            .pointer(&bench.machine, pa)
+            .pointer(&bench.machine, pb)
+            .pointer(&bench.machine, out);
         let report = bench.run([8, 1, 1], [100, 1, 1], args.u32(n as u32));
         for (i, got) in bench.read(out).into_iter().enumerate() {
             assert_same(target, "sum", got, as_f32(a[i]) + as_f32(b[i]));
@@ -37,13 +43,17 @@ fn vector_add_stops_at_its_tail() {
 fn reduction_through_lds_and_barriers() {
     for target in Target::ALL {
         let mut bench = Bench::new("reduce", target);
-        let values: Vec<u32> = random_words(3, 3 * 256).into_iter().map(|word| ((word >> 8) as f32).to_bits()).collect();
+        let values: Vec<u32> = random_words(3, 3 * 256)
+            .into_iter()
+            .map(|word| ((word >> 8) as f32).to_bits())
+            .collect();
         let input = bench.words("in", &values);
         let out = bench.poisoned("out", 3);
         let args = Args::default().pointer(&bench.machine, input).pointer(&bench.machine, out);
         bench.run([3, 1, 1], [256, 1, 1], args);
         for (group, got) in bench.read(out).into_iter().enumerate() {
-            let mut tile: Vec<f32> = values[group * 256..][..256].iter().map(|bits| as_f32(*bits)).collect();
+            let mut tile: Vec<f32> =
+                values[group * 256..][..256].iter().map(|bits| as_f32(*bits)).collect();
             for half in [128, 64, 32, 16, 8, 4, 2, 1] {
                 for i in 0..half {
                     tile[i] += tile[i + half];
@@ -100,11 +110,23 @@ fn flushed(value: f32) -> f32 {
 
 /// minNum: the number when one operand is NaN, −0 below +0.
 fn min_num(x: f32, y: f32) -> f32 {
-    if x.is_nan() || y.is_nan() { x.min(y) } else if x < y || x == y && x.is_sign_negative() { x } else { y }
+    if x.is_nan() || y.is_nan() {
+        x.min(y)
+    } else if x < y || x == y && x.is_sign_negative() {
+        x
+    } else {
+        y
+    }
 }
 
 fn max_num(x: f32, y: f32) -> f32 {
-    if x.is_nan() || y.is_nan() { x.max(y) } else if x > y || x == y && x.is_sign_positive() { x } else { y }
+    if x.is_nan() || y.is_nan() {
+        x.max(y)
+    } else if x > y || x == y && x.is_sign_positive() {
+        x
+    } else {
+        y
+    }
 }
 
 fn check_math(target: Target, [x, y, z]: [f32; 3], got: &[u32]) {
@@ -137,23 +159,45 @@ fn narrow_types_and_conversions() {
             let input = bench.words("in", &inputs);
             let [half, bfloat] = ["half", "bfloat"].map(|label| bench.poisoned(label, 32));
             let (back, ints) = (bench.poisoned("back", 64), bench.poisoned("ints", 256));
-            let args = [input, half, bfloat, back, ints].into_iter().fold(Args::default(), |args, id| args.pointer(&bench.machine, id));
+            let args = [input, half, bfloat, back, ints]
+                .into_iter()
+                .fold(Args::default(), |args, id| args.pointer(&bench.machine, id));
             bench.run([1, 1, 1], [64, 1, 1], args);
-            let halves = |words: Vec<u32>| -> Vec<u16> { words.iter().flat_map(|word| [*word as u16, (word >> 16) as u16]).collect() };
+            let halves = |words: Vec<u32>| -> Vec<u16> {
+                words.iter().flat_map(|word| [*word as u16, (word >> 16) as u16]).collect()
+            };
             let (half, bfloat) = (halves(bench.read(half)), halves(bench.read(bfloat)));
             let (back, ints) = (bench.read(back), bench.read(ints));
             for i in 0..64 {
                 let x = as_f32(inputs[i]);
                 let (h, b) = (half::f16::from_f32(x), half::bf16::from_f32(x));
-                let same = |got: u16, expected: u16, nan: bool| got == expected || nan && x.is_nan();
-                assert!(same(half[i], h.to_bits(), half::f16::from_bits(half[i]).is_nan()), "{target} half of {x:e}: {:#x}", half[i]);
-                assert!(same(bfloat[i], b.to_bits(), half::bf16::from_bits(bfloat[i]).is_nan()), "{target} bfloat of {x:e}: {:#x}", bfloat[i]);
+                let same =
+                    |got: u16, expected: u16, nan: bool| got == expected || nan && x.is_nan();
+                assert!(
+                    same(half[i], h.to_bits(), half::f16::from_bits(half[i]).is_nan()),
+                    "{target} half of {x:e}: {:#x}",
+                    half[i]
+                );
+                assert!(
+                    same(bfloat[i], b.to_bits(), half::bf16::from_bits(bfloat[i]).is_nan()),
+                    "{target} bfloat of {x:e}: {:#x}",
+                    bfloat[i]
+                );
                 assert_same(target, "sum", back[i], h.to_f32() + b.to_f32());
                 let [s, u] = [x as i32, (x as u32).cast_signed()];
-                assert_eq!([ints[4 * i], ints[4 * i + 1]], [s.cast_unsigned(), u.cast_unsigned()], "{target} integers of {x:e}");
+                assert_eq!(
+                    [ints[4 * i], ints[4 * i + 1]],
+                    [s.cast_unsigned(), u.cast_unsigned()],
+                    "{target} integers of {x:e}"
+                );
                 assert_eq!(ints[4 * i + 2] & 0xff, s.cast_unsigned() & 0xff);
                 assert_eq!(ints[4 * i + 2] >> 16, u.cast_unsigned() & 0xffff);
-                assert_same(target, "bytes", ints[4 * i + 3], f32::from(s as i8) + f32::from(u as u16));
+                assert_same(
+                    target,
+                    "bytes",
+                    ints[4 * i + 3],
+                    f32::from(s as i8) + f32::from(u as u16),
+                );
             }
         }
     }
@@ -166,18 +210,41 @@ fn integer_arithmetic() {
         for seed in 0..20 {
             let mut inputs = random_words(700 + seed, 4 * 64);
             // Edge values: zero, one, all ones, signs.
-            inputs[..16].copy_from_slice(&[0, 0, 0, 0, 1, 0, u32::MAX, u32::MAX, 0, 1 << 31, u32::MAX, u32::MAX, 5, 0, 3, 0]);
+            inputs[..16].copy_from_slice(&[
+                0,
+                0,
+                0,
+                0,
+                1,
+                0,
+                u32::MAX,
+                u32::MAX,
+                0,
+                1 << 31,
+                u32::MAX,
+                u32::MAX,
+                5,
+                0,
+                3,
+                0,
+            ]);
             let input = bench.words("in", &inputs);
             let out = bench.poisoned("out", 16 * 64);
             let scale = 0x1234_5678_9abc_def0_u64;
             let args = Args::default().pointer(&bench.machine, input).pointer(&bench.machine, out);
             bench.run([1, 1, 1], [64, 1, 1], args.bytes(scale.to_le_bytes()));
-            let wide = |words: &[u32], i: usize| u64::from(words[2 * i]) | u64::from(words[2 * i + 1]) << 32;
+            let wide = |words: &[u32], i: usize| {
+                u64::from(words[2 * i]) | u64::from(words[2 * i + 1]) << 32
+            };
             let results = bench.read(out);
             for item in 0..64 {
                 let (x, y) = (wide(&inputs, 2 * item), wide(&inputs, 2 * item + 1));
                 for (k, expected) in expected_integers(x, y, scale).into_iter().enumerate() {
-                    assert_eq!(wide(&results, 8 * item + k), expected, "{target} result {k} of ({x:#x}, {y:#x})");
+                    assert_eq!(
+                        wide(&results, 8 * item + k),
+                        expected,
+                        "{target} result {k} of ({x:#x}, {y:#x})"
+                    );
                 }
             }
         }
@@ -190,13 +257,19 @@ fn expected_integers(x: u64, y: u64, scale: u64) -> [u64; 8] {
     let divisor = yl | 1;
     let remainder = xl.cast_signed().wrapping_rem(divisor.cast_signed()).cast_unsigned();
     let rotated = (u64::from(xl) << 32 | u64::from(yl)) << 13 >> 32;
-    let pick = if x.cast_signed() < y.cast_signed() { xl.cast_signed().min(yl.cast_signed()).cast_unsigned() } else { xl.max(yl) };
+    let pick = if x.cast_signed() < y.cast_signed() {
+        xl.cast_signed().min(yl.cast_signed()).cast_unsigned()
+    } else {
+        xl.max(yl)
+    };
     [
         x.wrapping_mul(y),
         x.wrapping_add(scale).wrapping_sub(y),
         (x << amount) ^ (x.cast_signed() >> amount).cast_unsigned() | x >> amount,
         u64::from(remainder) << 32 | u64::from(xl / divisor),
-        u64::from(x.leading_zeros()) * 10_000 + u64::from(y.count_ones()) * 100 + u64::from(x.trailing_zeros()),
+        u64::from(x.leading_zeros()) * 10_000
+            + u64::from(y.count_ones()) * 100
+            + u64::from(x.trailing_zeros()),
         u64::from(xl.swap_bytes().wrapping_add(yl.reverse_bits()) ^ rotated as u32),
         u64::from(pick) << 32 | u64::from(xl.saturating_add(yl)),
         x / (y | 1),
@@ -228,7 +301,8 @@ fn lanes_of_gfx950(x: &[u32], lane: usize) -> [u32; 10] {
     let (row, place) = (lane & !15, lane & 15);
     let id = lane as u32;
     let bcast = if lane & 16 != 0 { x[row - 1] } else { 5 };
-    let swap = if lane < 32 { x[lane].wrapping_sub(x[lane + 32]) } else { (id - 32).wrapping_sub(id) };
+    let swap =
+        if lane < 32 { x[lane].wrapping_sub(x[lane + 32]) } else { (id - 32).wrapping_sub(id) };
     [
         id,
         if place == 0 { 7 } else { x[lane - 1] },
@@ -269,7 +343,9 @@ fn three_dimensional_grids() {
         let out = bench.poisoned("out", n_groups * n_items);
         let args = Args::default().pointer(&bench.machine, out);
         bench.run(groups, size, args);
-        let expected: Vec<u32> = (0..n_groups).flat_map(|group| (0..n_items).map(move |item| (group << 16 | item) as u32)).collect();
+        let expected: Vec<u32> = (0..n_groups)
+            .flat_map(|group| (0..n_items).map(move |item| (group << 16 | item) as u32))
+            .collect();
         assert_eq!(bench.read(out), expected, "{target}");
     }
 }
@@ -283,7 +359,8 @@ fn scratch_calls_and_flat_pointers() {
         let out = bench.poisoned("out", 64);
         let args = Args::default().pointer(&bench.machine, input).pointer(&bench.machine, out);
         let report = bench.run([1, 1, 1], [64, 1, 1], args);
-        let expected: Vec<u32> = x.iter().map(|x| (x & 15).wrapping_mul(*x).wrapping_add(2)).collect();
+        let expected: Vec<u32> =
+            x.iter().map(|x| (x & 15).wrapping_mul(*x).wrapping_add(2)).collect();
         assert_eq!(bench.read(out), expected, "{target}");
         assert!(report.stats.instructions.contains_key(&wavesmith_emulator::Class::Scratch));
     }
@@ -333,11 +410,16 @@ fn nearest_half(value: f64) -> u32 {
 
 fn assert_half(target: Target, what: &str, got: u32, expected: u32) {
     let is_nan = |bits: u32| bits & 0x7fff > 0x7c00;
-    assert!(got & 0xffff == expected || is_nan(got & 0xffff) && is_nan(expected), "{target} {what}: got {:#x}, expected {expected:#x}", got & 0xffff);
+    assert!(
+        got & 0xffff == expected || is_nan(got & 0xffff) && is_nan(expected),
+        "{target} {what}: got {:#x}, expected {expected:#x}",
+        got & 0xffff
+    );
 }
 
 fn check_halves(target: Target, inputs: &[u32], got: &[u32]) {
-    let value = |k: usize, high: u32| half::f16::from_bits((inputs[k] >> (16 * high)) as u16).to_f64();
+    let value =
+        |k: usize, high: u32| half::f16::from_bits((inputs[k] >> (16 * high)) as u16).to_f64();
     for high in [0, 1] {
         let part = |word: u32| word >> (16 * high);
         let (a, b) = (value(0, high), value(1, high));
@@ -356,7 +438,10 @@ fn check_halves(target: Target, inputs: &[u32], got: &[u32]) {
     let quotient = a / b;
     let expected = quotient.mul_add(b, a);
     let result = f64::from_bits(u64::from(got[4]) | u64::from(got[5]) << 32);
-    assert!(result == expected || result.is_nan() && expected.is_nan(), "{target} double of ({a}, {b}): {result:e}, expected {expected:e}");
+    assert!(
+        result == expected || result.is_nan() && expected.is_nan(),
+        "{target} double of ({a}, {b}): {result:e}, expected {expected:e}"
+    );
 }
 
 /// Rounding through integers of 2⁻⁴⁸: exact for everything that binary16 products and sums can be.
@@ -384,7 +469,8 @@ fn round_fixed(magnitude: u128, sign: u32) -> u32 {
     let top = 127 - magnitude.leading_zeros().min(127);
     // One unit in the last place: 2⁻²⁴ at least.
     let unit = (top.saturating_sub(10)).max(24);
-    let (steps, rest, half) = (magnitude >> unit, magnitude & ((1 << unit) - 1), 1_u128 << (unit - 1));
+    let (steps, rest, half) =
+        (magnitude >> unit, magnitude & ((1 << unit) - 1), 1_u128 << (unit - 1));
     let rounded = steps + u128::from(rest > half || rest == half && steps & 1 == 1);
     let bits = rounded as u32 + (unit - 24) * 1024;
     sign | bits.min(0x7c00)
@@ -397,6 +483,10 @@ fn preloaded_arguments() {
         let out = bench.poisoned("out", 64);
         let args = Args::default().pointer(&bench.machine, out).u32(3).u32(1000);
         bench.run([1, 1, 1], [64, 1, 1], args);
-        assert_eq!(bench.read(out), (0..64).map(|i| 3 * i + 1000).collect::<Vec<u32>>(), "{target}");
+        assert_eq!(
+            bench.read(out),
+            (0..64).map(|i| 3 * i + 1000).collect::<Vec<u32>>(),
+            "{target}"
+        );
     }
 }

@@ -9,6 +9,7 @@ use crate::format::Encoding;
 use crate::format::Field;
 use crate::format::Layout;
 use crate::inst::Inst;
+use crate::reg::LITERAL_CODE;
 use crate::reg::Operand;
 use crate::reg::SpecialReg;
 use crate::reg::VGPR_CODE;
@@ -66,6 +67,7 @@ impl Reader {
             Field::Soffset if is_literal(code) => fail(OperandProblem::NoLiteral),
             Field::Soffset => self.scalar(spec, code),
             Field::Vsrc0 if code < VGPR_CODE => fail(OperandProblem::NotVector { code }),
+            _ if !is_matrix_source(spec, code) => fail(OperandProblem::NotVector { code }),
             Field::Ssrc0 | Field::Ssrc1 | Field::Ssrc2 if code >= VGPR_CODE => {
                 fail(OperandProblem::NotScalar { code })
             }
@@ -140,6 +142,7 @@ impl Reader {
             Field::Vdst | Field::Data | Field::Data0 | Field::Data1 | Field::Vdata
         );
         let acc_bit = layout.field(Field::Acc).filter(|_| is_data);
+        let acc_bit = acc_bit.or_else(|| acc_bit_of_matrix(layout, spec));
         let is_acc = acc_bit.is_some_and(|bits| self.take(bits) == 1);
         match spec.ty {
             Ty::Acc => Operand::Acc(number),
@@ -268,6 +271,27 @@ fn is_absent(field: Field, inst: &Inst) -> bool {
         Field::Vaddr => !inst.mods.offen && !inst.mods.idxen,
         Field::Vdata => inst.mods.lds,
         _ => false,
+    }
+}
+
+/// Whether a matrix operand may have this code: A, B and the indices of sparse rows are vector registers,
+/// C may also be an inline constant.
+fn is_matrix_source(spec: OperandSpec, code: u32) -> bool {
+    let is_tile = matches!(spec.ty, Ty::Tile(..) | Ty::MxA | Ty::MxB) && !spec.is_dst;
+    let is_inline =
+        (128..LITERAL_CODE).contains(&code) && !(209..240).contains(&code) && code <= 248;
+    !is_tile || code >= VGPR_CODE || spec.field == Field::Src2 && is_inline
+}
+
+/// VOP3P-MAI: the bit that says that an operand lies in accumulation registers. A and B have one each, C
+/// and D share one, and the indices of sparse rows have none.
+pub(crate) fn acc_bit_of_matrix(layout: &Layout, spec: OperandSpec) -> Option<Bits> {
+    let sources = layout.field(Field::AccAb);
+    match spec.field {
+        Field::Src0 => sources.map(|bits| Bits::new(bits.low, bits.low)),
+        Field::Src1 => sources.map(|bits| Bits::new(bits.low + 1, bits.low + 1)),
+        Field::Src2 if !matches!(spec.ty, Ty::Tile(..)) => None,
+        _ => layout.field(Field::AccCd),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::inst::SdwaUnused;
 use crate::rules;
 use crate::swizzle::Swizzle;
 use crate::table::Effect;
+use crate::table::Element;
 use crate::table::Ty;
 use crate::target::Target;
 
@@ -22,6 +23,7 @@ impl Text<'_> {
     pub(super) fn modifiers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.inst.encoding {
             Encoding::Vop3p => self.packed(f),
+            Encoding::Vop3pMai => self.matrix(f),
             encoding if is_vector(encoding) => self.vector(f),
             Encoding::Smem => self.cache(f),
             Encoding::Ds => self.lds_offsets(f),
@@ -87,7 +89,8 @@ impl Text<'_> {
         let (mods, row) = (&self.inst.mods, self.inst.row());
         let sources = self.source_count();
         let of = |bits: u8| (0..sources).map(|source| bits >> source & 1).collect::<Vec<u8>>();
-        let takes_halves = row.operands.iter().any(|spec| !spec.is_dst && spec.ty.is_packed());
+        let has_pairs = row.operands.iter().any(|spec| !spec.is_dst && spec.ty.is_packed());
+        let takes_halves = has_pairs || rules::has_halved_fragment(row);
         let is_mixed = rules::is_mixed(row);
         let all_high = (1u8 << sources) - 1;
         let default_high = if is_mixed { 0 } else { all_high };
@@ -105,6 +108,19 @@ impl Text<'_> {
         }
         flag(f, mods.clamp, "clamp")?;
         self.extension(f)
+    }
+
+    fn matrix(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mods, row) = (&self.inst.mods, self.inst.row());
+        let is_f64 = row.operands.iter().any(|spec| matches!(spec.ty, Ty::Tile(Element::F64, _)));
+        let words = [("cbsz", mods.cbsz), ("abid", mods.abid), ("blgp", mods.blgp)];
+        for (word, value) in words.into_iter().filter(|(_, value)| *value != 0) {
+            match word {
+                "blgp" if is_f64 => list(f, "neg", &[value & 1, value >> 1 & 1, value >> 2])?,
+                _ => write!(f, " {word}:{value}")?,
+            }
+        }
+        Ok(())
     }
 
     fn extension(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

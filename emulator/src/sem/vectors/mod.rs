@@ -1,0 +1,346 @@
+//! Meaning vectors: one line an expectation, sources in, bits out.
+//!
+//! Expected values are worked out from IEEE 754 and from the operations' definitions in the RDNA3 and
+//! CDNA3 ISA manuals, not taken from the emulator; files say where a value needs more than that. The
+//! mode is the one that compilers ask for: nearest even, subnormals kept, IEEE and DX10_CLAMP on.
+//! Every operation with a meaning, memory and program control apart, must have a vector.
+
+mod convert;
+mod float;
+mod half;
+mod int;
+mod modes;
+mod packed;
+mod salu;
+
+use std::collections::BTreeSet;
+
+use isa::format::Encoding;
+use isa::inst::{Inst, MAX_OPERANDS, Modifiers};
+use isa::reg::SpecialReg;
+use isa::table::{Effect, Ty};
+use isa::{Op, Operand, Target};
+
+use crate::exec::Exec;
+use crate::finding::Findings;
+use crate::lds::Lds;
+use crate::machine::Options;
+use crate::memory::{Cursor, Memory};
+use crate::prepare::prepare;
+use crate::program::Program;
+use crate::report::Counts;
+use crate::scratch::Scratch;
+use crate::sem::{self, Meaning};
+use crate::wave::{FIRST_ACC, Wave, scalar};
+
+/// MODE of every compiler: subnormals kept (bits 7:4), DX10_CLAMP (8), IEEE (9).
+pub(super) const COMPILER_MODE: u32 = 0x3f0;
+
+/// One expectation.
+pub(super) struct Vector {
+    op: Op,
+    /// In the order of the row; old values of destinations that are read come last.
+    sources: &'static [u64],
+    /// The first result; a carry or flag of a 32-bit result in bit 32.
+    want: u64,
+    /// The scalar condition code afterwards, where it is written.
+    scc: Option<bool>,
+}
+
+/// `Family; Operation: [sources] = result, …;`, with `scc` after results that set it.
+macro_rules! vectors {
+    ($Family:ident; $($Op:ident: $([$($source:expr),*] = $want:literal $(scc $scc:literal)?),+;)*) => {
+        &[$($(crate::sem::vectors::Vector {
+            op: isa::Op::$Family(isa::table::$Family::$Op),
+            sources: &[$($source),*],
+            want: $want,
+            scc: crate::sem::vectors::scc!($($scc)?),
+        },)+)*]
+    };
+}
+
+macro_rules! scc {
+    () => {
+        None
+    };
+    ($scc:literal) => {
+        Some($scc == 1)
+    };
+}
+
+use {scc, vectors};
+
+/// What an instruction left behind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Result {
+    pub value: u64,
+    pub scc: bool,
+    pub is_scc_undefined: bool,
+    /// Undefined bits of the first result in lane 0.
+    pub undefined: u64,
+}
+
+/// One wave, and an instruction for it.
+pub(super) struct Lab {
+    pub target: Target,
+    pub inst: Inst,
+    pub mode: u32,
+    pub scc: bool,
+    /// Undefined bits of each source.
+    pub undefined: [u64; 4],
+}
+
+/// Where source `k` lies: vector and scalar registers, in steps that leave room for pairs.
+const FIRST_SOURCE: u8 = 16;
+/// Where the result goes.
+const RESULT: u8 = 8;
+/// Where the second result goes.
+const SECOND_RESULT: u8 = 60;
+
+impl Lab {
+    pub fn new(op: Op) -> Lab {
+        let target = if op.row().gfx950.is_some() { Target::Gfx950 } else { Target::Gfx1100 };
+        Lab::on(target, op)
+    }
+
+    pub fn on(target: Target, op: Op) -> Lab {
+        let encoding = op.row().form(target).expect("the target has it").encoding;
+        let mods = Modifiers {
+            op_sel_hi: if encoding == Encoding::Vop3p { 7 } else { 0 },
+            ..Modifiers::default()
+        };
+        let mut inst = Inst {
+            op,
+            encoding,
+            size_bytes: 4,
+            operands: [Operand::None; MAX_OPERANDS],
+            mods,
+            dual: None,
+        };
+        let mut sources = (FIRST_SOURCE..).step_by(4);
+        let mut results = [RESULT, SECOND_RESULT].into_iter();
+        for (index, spec) in op.row().operands.iter().enumerate() {
+            let place =
+                if spec.is_dst { results.next() } else { sources.next() }.expect("few operands");
+            let is_scalar = is_scalar(encoding, spec.ty) || spec.is_dst && is_scalar_result(op);
+            inst.operands[index] = match spec.ty {
+                Ty::Acc => Operand::Acc(place),
+                _ if is_scalar => Operand::Sgpr(place),
+                _ => Operand::Vgpr(place),
+            };
+        }
+        Lab { target, inst, mode: COMPILER_MODE, scc: false, undefined: [0; 4] }
+    }
+
+    /// Runs the instruction with the same sources in every lane.
+    pub fn run(&self, sources: &[u64]) -> Result {
+        let mut wave = Wave::new(self.target);
+        wave.n_vectors = [256, 256];
+        wave.reset(0, 0, self.mode);
+        wave.scc = self.scc;
+        wave.is_scc_undefined = false;
+        let all = if wave.width == 64 { u64::MAX } else { 0xffff_ffff };
+        wave.set_mask(scalar::EXEC, all, 0);
+        if self.target == Target::Gfx1100 {
+            // Plain storage in wave32.
+            wave.scalars.set(scalar::EXEC_HI, u32::MAX, 0);
+        }
+        wave.active = all;
+        for (operand, (value, undefined)) in
+            self.source_operands().zip(sources.iter().zip(self.undefined))
+        {
+            write(&mut wave, operand, *value, undefined);
+        }
+        self.execute(&mut wave);
+        self.read(&wave)
+    }
+
+    /// Operands that sources are written to: sources, then destinations that are read.
+    fn source_operands(&self) -> impl Iterator<Item = Operand> {
+        let row = self.inst.row();
+        let operands = move |is_dst: bool| {
+            row.operands
+                .iter()
+                .zip(self.inst.operands)
+                .filter(move |(spec, _)| spec.is_dst == is_dst)
+                .map(|(_, operand)| operand)
+        };
+        let read_back = operands(true).filter(move |_| row.has(Effect::ReadsDst));
+        operands(false).chain(read_back)
+    }
+
+    fn execute(&self, wave: &mut Wave) {
+        let prepared = prepare(0, self.inst, self.target).expect("has a meaning");
+        let program = Program::new(self.target, 0, std::iter::empty());
+        let mut exec = Exec {
+            wave,
+            memory: &mut Memory::new(0),
+            lds: &mut Lds::new(0),
+            scratch: &mut Scratch::new(0, 0),
+            findings: &mut Findings::default(),
+            counts: &mut Counts::default(),
+            options: &Options::default(),
+            program: &program,
+            target: self.target,
+            kernel: "vector",
+            workgroup: [0; 3],
+            cursor: Cursor::default(),
+        };
+        (prepared.run)(&mut exec, &prepared)
+            .unwrap_or_else(|cause| panic!("{:?}: {cause}", self.inst.op));
+    }
+
+    fn read(&self, wave: &Wave) -> Result {
+        let destinations = || {
+            self.inst.row().operands.iter().zip(self.inst.operands).filter(|(spec, _)| spec.is_dst)
+        };
+        let (mut value, mut undefined) = (0, 0);
+        if let Some((spec, operand)) = destinations().next() {
+            let is_wide = spec.ty.bits(self.target) == 64;
+            let all: Vec<(u64, u64)> =
+                (0..wave.width as usize).map(|lane| read(wave, operand, lane, is_wide)).collect();
+            assert!(
+                all.iter().all(|result| *result == all[0]),
+                "{:?}: lanes differ: {all:x?}",
+                self.inst.op
+            );
+            (value, undefined) = all[0];
+        }
+        if let Some((spec, Operand::Sgpr(register))) = destinations().nth(1)
+            && spec.ty == Ty::Mask
+            && value >> 32 == 0
+        {
+            value |= (wave.mask(register) & 1) << 32;
+        }
+        Result { value, scc: wave.scc, is_scc_undefined: wave.is_scc_undefined, undefined }
+    }
+}
+
+/// Operands that live in scalar registers.
+fn is_scalar(encoding: Encoding, ty: Ty) -> bool {
+    let formats = [Encoding::Sop1, Encoding::Sop2, Encoding::Sopc, Encoding::Sopk, Encoding::Sopp];
+    formats.contains(&encoding) || ty == Ty::Mask
+}
+
+fn is_scalar_result(op: Op) -> bool {
+    matches!(op, Op::Salu(_))
+        || matches!(
+            op,
+            Op::Lane(isa::table::Lane::VReadlaneB32 | isa::table::Lane::VReadfirstlaneB32)
+        )
+}
+
+fn write(wave: &mut Wave, operand: Operand, value: u64, undefined: u64) {
+    let words =
+        [(value, undefined), (value >> 32, undefined >> 32)].map(|(v, u)| (v as u32, u as u32));
+    for (word, (value, undefined)) in words.into_iter().enumerate() {
+        match operand {
+            Operand::Sgpr(register) => wave.scalars.set(register + word as u8, value, undefined),
+            Operand::Vgpr(register) => {
+                write_all(wave, u16::from(register) + word as u16, value, undefined)
+            }
+            Operand::Acc(register) => {
+                write_all(wave, FIRST_ACC + u16::from(register) + word as u16, value, undefined)
+            }
+            Operand::Special(SpecialReg::VccLo) => {
+                wave.scalars.set(scalar::VCC + word as u8, value, undefined)
+            }
+            _ => {}
+        }
+    }
+}
+
+fn write_all(wave: &mut Wave, register: u16, value: u32, undefined: u32) {
+    for lane in 0..wave.width as usize {
+        wave.vectors.write_lane(register, lane, u32::MAX, value, undefined);
+    }
+}
+
+fn read(wave: &Wave, operand: Operand, lane: usize, is_wide: bool) -> (u64, u64) {
+    let vector = |register: u16| {
+        let (low, high) =
+            (wave.vectors.lane_bits(register, lane), wave.vectors.lane_bits(register + 1, lane));
+        let shift = if is_wide { 32 } else { 64 };
+        let upper = |bits: u64| bits.checked_shl(shift).unwrap_or(0);
+        (low.value | upper(high.value), low.undefined | upper(high.undefined))
+    };
+    match operand {
+        Operand::Vgpr(register) => vector(register.into()),
+        Operand::Acc(register) => vector(FIRST_ACC + u16::from(register)),
+        Operand::Sgpr(register) if is_wide => {
+            (wave.scalars.pair(register), wave.scalars.pair_undefined(register))
+        }
+        Operand::Sgpr(register) => {
+            (wave.scalars.get(register).into(), wave.scalars.undefined(register).into())
+        }
+        _ => (0, 0),
+    }
+}
+
+fn all_vectors() -> impl Iterator<Item = &'static Vector> {
+    [convert::VECTORS, float::VECTORS, half::VECTORS, int::VECTORS, packed::VECTORS, salu::VECTORS]
+        .into_iter()
+        .flatten()
+}
+
+#[test]
+fn every_vector_gives_its_result() {
+    for Vector { op, sources, want, scc } in all_vectors() {
+        for target in Target::ALL.into_iter().filter(|target| op.row().form(*target).is_some()) {
+            let got = Lab::on(target, *op).run(sources);
+            assert_eq!(
+                got.value, *want,
+                "{target} {op:?} {sources:x?}: got {:#x}, want {want:#x}",
+                got.value
+            );
+            if let Some(scc) = scc {
+                assert_eq!(
+                    (got.scc, got.is_scc_undefined),
+                    (*scc, false),
+                    "{target} {op:?} {sources:x?}: SCC"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_operation_with_a_meaning_has_a_vector() {
+    let tested: BTreeSet<Op> = all_vectors().map(|vector| vector.op).collect();
+    // Memory and control are tested by programs, compares by type and test, lane moves by programs.
+    let elsewhere = |op: &Op| {
+        matches!(
+            op,
+            Op::Control(_)
+                | Op::Smem(_)
+                | Op::Lds(_)
+                | Op::Flat(_)
+                | Op::Buffer(_)
+                | Op::Compare(_)
+                | Op::Lane(_)
+        )
+    };
+    let has_meaning = |op: &Op| !matches!(sem::meaning(*op), Meaning::Unsupported);
+    let missing: Vec<Op> = Op::rows()
+        .map(|row| row.op)
+        .filter(|op| !elsewhere(op) && has_meaning(op) && !tested.contains(op))
+        .collect();
+    assert!(missing.is_empty(), "no vector for {missing:?}");
+}
+
+#[test]
+fn undefined_sources_make_undefined_results() {
+    // A truth table of zero gives zero, saving EXEC gives EXEC, whatever the sources are.
+    let is_certain = |op: &Op| op.row().has(Effect::TruthTable) || op.row().has(Effect::WritesExec);
+    for Vector { op, sources, .. } in all_vectors().filter(|vector| !is_certain(&vector.op)) {
+        let mut lab = Lab::new(*op);
+        lab.undefined = [u64::MAX; 4];
+        let got = lab.run(sources);
+        let has_result = op.row().operands.first().is_some_and(|spec| spec.is_dst);
+        assert!(
+            got.undefined != 0 || !has_result,
+            "{op:?}: a result of undefined sources is defined"
+        );
+        assert!(has_result || got.is_scc_undefined, "{op:?}: SCC of undefined sources is defined");
+    }
+}

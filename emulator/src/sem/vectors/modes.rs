@@ -1,0 +1,178 @@
+//! MODE, output modifiers, compares: what applies to many operations at once.
+
+use std::cmp::Ordering;
+
+use super::{COMPILER_MODE, Lab};
+use isa::inst::OutputScale;
+use isa::table::{Compare, CompareType, Float, Half, Test};
+use isa::{Op, Target};
+
+const SUBNORMAL: u64 = 0x0040_0000;
+
+fn with_mode(op: Op, mode: u32) -> Lab {
+    Lab { mode, ..Lab::new(op) }
+}
+
+#[test]
+fn subnormals_are_flushed_as_the_mode_says() {
+    let add = Op::Float(Float::VAddF32);
+    let results = |mode: u32| {
+        let lab = with_mode(add, mode);
+        // A subnormal source with a normal result, and normal sources with a subnormal result.
+        [lab.run(&[SUBNORMAL, 0x0080_0000]).value, lab.run(&[0x0080_0000, 0x80c0_0000]).value]
+    };
+    let cases = [
+        (3, [0x00c0_0000, 0x8040_0000]),
+        (0, [0x0080_0000, 0x8000_0000]),
+        (1, [0x00c0_0000, 0x8000_0000]),
+        (2, [0x0080_0000, 0x8040_0000]),
+    ];
+    for (denorm, expected) in cases {
+        assert_eq!(results(COMPILER_MODE & !0x30 | denorm << 4), expected, "mode {denorm}");
+    }
+}
+
+#[test]
+fn the_two_denormal_fields_are_separate() {
+    let flush16 = COMPILER_MODE & !0xc0;
+    assert_eq!(with_mode(Op::Half(Half::VAddF16), flush16).run(&[1, 0]).value, 0);
+    assert_eq!(with_mode(Op::Float(Float::VAddF32), flush16).run(&[1, 0]).value, 1);
+    assert_eq!(with_mode(Op::Float(Float::VAddF64), flush16).run(&[1, 0]).value, 0);
+    let flush32 = COMPILER_MODE & !0x30;
+    assert_eq!(with_mode(Op::Half(Half::VAddF16), flush32).run(&[1, 0]).value, 1);
+}
+
+#[test]
+fn output_multipliers_need_flushed_results_and_no_ieee_mode() {
+    let scaled = |mode: u32| {
+        let mut lab = with_mode(Op::Float(Float::VAddF32), mode);
+        lab.inst.mods.omod = OutputScale::Mul4;
+        lab.run(&[0x3f80_0000, 0]).value
+    };
+    let graphics = COMPILER_MODE & !0x230;
+    assert_eq!(scaled(graphics), 0x4080_0000);
+    assert_eq!(scaled(COMPILER_MODE), 0x3f80_0000);
+    assert_eq!(scaled(COMPILER_MODE & !0x200), 0x3f80_0000);
+}
+
+#[test]
+fn clamping_floats() {
+    let clamped = |mode: u32, value: u64| {
+        let mut lab = with_mode(Op::Float(Float::VAddF32), mode);
+        lab.inst.mods.clamp = true;
+        lab.run(&[value, 0]).value
+    };
+    assert_eq!(clamped(COMPILER_MODE, 0x4000_0000), 0x3f80_0000);
+    assert_eq!(clamped(COMPILER_MODE, 0xc000_0000), 0);
+    assert_eq!(clamped(COMPILER_MODE, 0x3f00_0000), 0x3f00_0000);
+    assert_eq!(clamped(COMPILER_MODE, 0x7fc0_0000), 0);
+    assert_eq!(clamped(COMPILER_MODE & !0x100, 0x7fc0_0000), 0x7fc0_0000);
+}
+
+#[test]
+fn source_modifiers_apply_abs_before_neg() {
+    let mut lab = Lab::new(Op::Float(Float::VFmaF32));
+    lab.inst.mods.abs = 0b001;
+    lab.inst.mods.neg = 0b101;
+    // −|−2| · 3 + −1.
+    assert_eq!(lab.run(&[0xc000_0000, 0x4040_0000, 0x3f80_0000]).value, 0xc0e0_0000);
+}
+
+#[test]
+fn minimum_without_ieee_mode_drops_signalling_nans() {
+    let lab = with_mode(Op::Float(Float::VMinF32), COMPILER_MODE & !0x200);
+    assert_eq!(lab.run(&[0x7f80_0001, 0x3f80_0000]).value, 0x3f80_0000);
+}
+
+/// Sources of each type: less, equal, greater, unordered where the type has NaN.
+fn samples(ty: CompareType) -> [Option<[u64; 2]>; 4] {
+    let float = |one: u64, two: u64, nan: u64| {
+        [Some([one, two]), Some([two, two]), Some([two, one]), Some([one, nan])]
+    };
+    let int = |small: u64, large: u64| {
+        [Some([small, large]), Some([large, large]), Some([large, small]), None]
+    };
+    match ty {
+        CompareType::F16 => float(0x3c00, 0x4000, 0x7e00),
+        CompareType::F32 => float(0x3f80_0000, 0x4000_0000, 0x7fc0_0000),
+        CompareType::F64 => {
+            float(0x3ff0_0000_0000_0000, 0x4000_0000_0000_0000, 0x7ff8_0000_0000_0000)
+        }
+        CompareType::I16 => int(0xffff, 1),
+        CompareType::U16 => int(1, 0xffff),
+        CompareType::I32 => int(0xffff_ffff, 1),
+        CompareType::U32 => int(1, 0xffff_ffff),
+        CompareType::I64 => int(u64::MAX, 1),
+        CompareType::U64 => int(1, u64::MAX),
+    }
+}
+
+/// Definition of each test by the sets of orderings where it holds (RDNA3 ISA manual, V_CMP).
+fn expected(test: Test, order: Option<Ordering>) -> bool {
+    use Ordering::{Equal, Greater, Less};
+    match test {
+        Test::False | Test::Class => false,
+        Test::Lt => order == Some(Less),
+        Test::Eq => order == Some(Equal),
+        Test::Le => matches!(order, Some(Less | Equal)),
+        Test::Gt => order == Some(Greater),
+        Test::Lg => matches!(order, Some(Less | Greater)),
+        Test::Ge => matches!(order, Some(Greater | Equal)),
+        Test::O => order.is_some(),
+        Test::U => order.is_none(),
+        Test::Nge => matches!(order, Some(Less) | None),
+        Test::Nlg => matches!(order, Some(Equal) | None),
+        Test::Ngt => matches!(order, Some(Less | Equal) | None),
+        Test::Nle => matches!(order, Some(Greater) | None),
+        Test::Neq => matches!(order, Some(Less | Greater) | None),
+        Test::Nlt => matches!(order, Some(Greater | Equal) | None),
+        Test::True => true,
+    }
+}
+
+#[test]
+fn every_compare_of_every_type() {
+    let orders = [Some(Ordering::Less), Some(Ordering::Equal), Some(Ordering::Greater), None];
+    for row in Compare::rows()
+        .filter(|row| !matches!(row.op, Op::Compare(Compare { test: Test::Class, .. })))
+    {
+        let Op::Compare(compare) = row.op else { continue };
+        for (sources, order) in samples(compare.ty).into_iter().zip(orders) {
+            let Some(sources) = sources else { continue };
+            for target in Target::ALL.into_iter().filter(|target| row.form(*target).is_some()) {
+                let lab = Lab::on(target, row.op);
+                let all = if target == Target::Gfx950 { u64::MAX } else { 0xffff_ffff };
+                let want = if expected(compare.test, order) { all } else { 0 };
+                assert_eq!(lab.run(&sources).value, want, "{target} {compare:?} {sources:x?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn classes_of_floats() {
+    // One number of each class, in the order of the mask's bits.
+    let numbers = [
+        0x7f80_0001,
+        0x7fc0_0000,
+        0xff80_0000,
+        0xbf80_0000,
+        0x8000_0001,
+        0x8000_0000,
+        0,
+        1,
+        0x3f80_0000,
+        0x7f80_0000,
+    ];
+    let op = Op::Compare(Compare { test: Test::Class, ty: CompareType::F32, writes_exec: false });
+    for (class, number) in numbers.into_iter().enumerate() {
+        for bit in 0..10 {
+            let want = if bit == class { u64::MAX } else { 0 };
+            assert_eq!(
+                Lab::on(Target::Gfx950, op).run(&[number, 1 << bit]).value,
+                want,
+                "{number:#x} bit {bit}"
+            );
+        }
+    }
+}
