@@ -77,7 +77,8 @@ impl Inventory {
             let fixture: toml::Table = fs::read_to_string(&path).unwrap().parse().unwrap();
             let variant = file_name(&path).trim_end_matches(".toml").to_owned();
             let targets = fixture["targets"].as_table().unwrap().keys();
-            let records = targets.map(|target| (family.to_owned(), variant.clone(), target.clone()));
+            let records =
+                targets.map(|target| (family.to_owned(), variant.clone(), target.clone()));
             self.goldens.extend(records);
         }
     }
@@ -118,7 +119,10 @@ impl Inventory {
                         missing.push(format!("{kernel}: {what}"));
                     }
                 };
-                need(&self.pages, "no page in docs/kernels with its algorithm and order of operations");
+                need(
+                    &self.pages,
+                    "no page in docs/kernels with its algorithm and order of operations",
+                );
                 need(&self.numeric_tests, "no numeric tests in tests/");
             }
         }
@@ -126,7 +130,9 @@ impl Inventory {
             missing.push(format!("{family} {variant} {target}: no golden"));
         }
         for file in self.files.difference(&self.benchmarked) {
-            missing.push(format!("{file}: not in the library's list, so neither listed nor benchmarked"));
+            missing.push(format!(
+                "{file}: not in the library's list, so neither listed nor benchmarked"
+            ));
         }
         missing.sort();
         missing.dedup();

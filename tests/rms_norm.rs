@@ -67,8 +67,7 @@ fn run(target: Target, elem: Scalar, x: &Stored, weight: &Stored, length: usize)
 
 #[test]
 fn rms_norm_is_right_on_both_targets() {
-    let types =
-        [(Scalar::F32, Dtype::F32), (Scalar::Bf16, Dtype::Bf16), (Scalar::F16, Dtype::F16)];
+    let types = [(Scalar::F32, Dtype::F32), (Scalar::Bf16, Dtype::Bf16), (Scalar::F16, Dtype::F16)];
     for target in Target::ALL {
         for (elem, dtype) in types {
             for length in [1, 7, 128, 1000, 5121] {

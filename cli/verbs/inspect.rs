@@ -1,8 +1,14 @@
 //! `inspect`: what a loader will see of a code object.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use codeobj::{CodeObject, Kernel, SegmentFlags};
+use isa::Target;
+use isa::occupancy::{Demand, Limiter, Occupancy, occupancy};
+use isa::target::ComputeUnit;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::code_object_file;
 use crate::error::{CliError, Outcome};
@@ -16,6 +22,16 @@ pub struct Args {
     file: PathBuf,
 }
 
+/// A code object and what follows from it.
+#[derive(Serialize)]
+struct Inspected<'o> {
+    #[serde(flatten)]
+    object: &'o CodeObject,
+    loaded_bytes_sha256: String,
+    /// Kernel → resident waves and workgroups, and what limits them.
+    occupancy: BTreeMap<&'o str, Value>,
+}
+
 /// Shows target, segments, kernels, descriptors and arguments.
 ///
 /// # Errors
@@ -23,11 +39,61 @@ pub struct Args {
 pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let (_, object) = code_object_file::read(&args.file)?;
     if json {
-        report::json(&object)?;
+        report::json(&inspected(&object))?;
     } else {
         report::text(&text(&object))?;
     }
     Ok(Outcome::Right)
+}
+
+fn inspected(object: &CodeObject) -> Inspected<'_> {
+    let of_kernel = |kernel| match resident(object.target, kernel) {
+        Ok(Occupancy { workgroups_per_unit, waves_per_simd, limiter }) => json!({
+            "workgroups_per_unit": workgroups_per_unit,
+            "waves_per_simd": waves_per_simd,
+            "limiter": format!("{limiter:?}"),
+        }),
+        Err(reason) => json!({ "does_not_fit": reason }),
+    };
+    let occupancy = object.kernels.iter().map(|kernel| (kernel.name.as_str(), of_kernel(kernel)));
+    let occupancy = occupancy.collect();
+    Inspected { object, loaded_bytes_sha256: object.loaded_bytes_sha256(), occupancy }
+}
+
+/// How many waves of a kernel are resident, from the descriptor's registers and LDS.
+fn resident(target: Target, kernel: &Kernel) -> Result<Occupancy, String> {
+    let metadata = &kernel.metadata;
+    let required =
+        metadata.reqd_workgroup_size.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
+    let demand = Demand {
+        // The descriptor's count covers AGPRs too.
+        vgprs: kernel.descriptor.vgprs,
+        agprs: 0,
+        lds_bytes: kernel.descriptor.group_segment_bytes,
+        workgroup_work_items: required.unwrap_or(metadata.max_flat_workgroup_size),
+    };
+    occupancy(target, demand).map_err(|error| error.to_string())
+}
+
+fn occupancy_text(target: Target, kernel: &Kernel) -> String {
+    match resident(target, kernel) {
+        Ok(Occupancy { workgroups_per_unit, waves_per_simd, limiter }) => {
+            let limiter = match limiter {
+                Limiter::WaveSlots => "wave slots",
+                Limiter::Registers => "registers",
+                Limiter::Lds => "LDS",
+                Limiter::WorkgroupSlots => "workgroup slots",
+            };
+            let unit = match target.limits().compute_unit {
+                ComputeUnit::Cu => "CU",
+                ComputeUnit::Wgp => "WGP",
+            };
+            format!(
+                "{waves_per_simd} waves a SIMD, {workgroups_per_unit} workgroups a {unit}, limited by {limiter}"
+            )
+        }
+        Err(reason) => reason,
+    }
 }
 
 fn text(object: &CodeObject) -> String {
@@ -46,7 +112,7 @@ fn text(object: &CodeObject) -> String {
         ]
     });
     out.push_str(&report::table(&segments.collect::<Vec<_>>()));
-    object.kernels.iter().for_each(|kernel| out.push_str(&kernel_text(kernel)));
+    object.kernels.iter().for_each(|kernel| out.push_str(&kernel_text(object.target, kernel)));
     out
 }
 
@@ -55,7 +121,7 @@ fn flags(flags: SegmentFlags) -> String {
     [bit(flags.read, 'r'), bit(flags.write, 'w'), bit(flags.execute, 'x')].iter().collect()
 }
 
-fn kernel_text(kernel: &Kernel) -> String {
+fn kernel_text(target: Target, kernel: &Kernel) -> String {
     let (descriptor, metadata) = (&kernel.descriptor, &kernel.metadata);
     let row = |name: &str, value: String| vec![format!("  {name}"), value];
     let rows = [
@@ -70,6 +136,7 @@ fn kernel_text(kernel: &Kernel) -> String {
         ),
         row("LDS", format!("{} bytes", descriptor.group_segment_bytes)),
         row("scratch a lane", format!("{} bytes", descriptor.private_segment_bytes)),
+        row("occupancy", occupancy_text(target, kernel)),
         row("kernarg segment", format!("{} bytes", descriptor.kernarg_bytes)),
     ];
     let head = ["  argument", "offset", "bytes", "kind", "access"].map(str::to_owned).to_vec();

@@ -28,6 +28,11 @@ pub enum Bound {
     OneUlp,
     /// Exactly rounded sum here; hardware rounds partial sums in an undocumented order.
     PartialSums,
+    /// One fused multiply-add a product in ascending k here (mode fma-sequential); hardware's order and
+    /// intermediate precision are not documented.
+    SequentialFma,
+    /// Lanes act in ascending order and subnormals are kept here; hardware documents neither.
+    AtomicOrder,
     /// Close in value here; hardware's absolute error is about 2⁻²⁰ of a full turn's range.
     Trigonometric,
 }

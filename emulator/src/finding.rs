@@ -24,6 +24,10 @@ pub enum Rule {
     UndefinedStore,
     /// An address is not a multiple of what the access demands.
     Misaligned,
+    /// A matrix operation ran with lanes switched off in EXEC.
+    PartialExec,
+    /// The two copies of A or B of a WMMA differ.
+    LaneDuplication,
 }
 
 impl fmt::Display for Rule {
@@ -35,6 +39,8 @@ impl fmt::Display for Rule {
             Rule::UndefinedExec => "undefined EXEC",
             Rule::UndefinedStore => "undefined store",
             Rule::Misaligned => "misaligned access",
+            Rule::PartialExec => "partial EXEC",
+            Rule::LaneDuplication => "lane duplication",
         })
     }
 }

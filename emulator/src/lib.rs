@@ -23,6 +23,7 @@ mod launch;
 mod lds;
 mod machine;
 mod memory;
+mod operand;
 mod prepare;
 mod program;
 mod report;

@@ -11,6 +11,7 @@ use isa::{Op, Operand, Target};
 use crate::checks::waits::{Counter, Queue};
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
+use crate::operand::{Dest, Source, Span, dest, source, special_slot};
 use crate::report::Class;
 use crate::sem::forms;
 use crate::sem::{self, Meaning};
@@ -18,86 +19,6 @@ use crate::wave::{FIRST_ACC, scalar};
 
 /// What executes an instruction.
 pub(crate) type Handler = for<'e> fn(&mut Exec<'e>, &Prepared) -> Outcome;
-
-/// High halves of the addresses of the LDS and scratch apertures, as FLAT instructions and
-/// `src_shared_base`, `src_private_base` see them. The values are the emulator's choice.
-pub(crate) const SHARED_APERTURE: u32 = 0x0001_0000;
-/// See [`SHARED_APERTURE`].
-pub(crate) const PRIVATE_APERTURE: u32 = 0x0002_0000;
-
-/// Where a source comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// The instruction does not have it.
-    None,
-    /// Vector registers from this number on.
-    Vector(u16),
-    /// Scalar registers from this number on.
-    Scalar(u8),
-    /// A constant in the format of the operand.
-    Const(u64),
-    /// 1 when VCC is zero.
-    Vccz,
-    /// 1 when EXEC is zero.
-    Execz,
-    /// The scalar condition code.
-    Scc,
-}
-
-/// Where a result goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dest {
-    /// The instruction does not have it, or it is discarded.
-    None,
-    /// Vector registers from this number on.
-    Vector(u16),
-    /// Scalar registers from this number on.
-    Scalar(u8),
-}
-
-/// A run of register slots (see `checks::waits`) that an instruction reads or writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
-    /// First slot: a scalar register's number, or 128 plus a vector register's.
-    pub first: u16,
-    /// Number of slots.
-    pub count: u8,
-    /// Written, and not merely read.
-    pub is_destination: bool,
-}
-
-impl Span {
-    #[inline]
-    pub(crate) fn slots(self) -> impl Iterator<Item = usize> {
-        (self.first..self.first + u16::from(self.count)).map(usize::from)
-    }
-
-    fn end(self) -> u16 {
-        self.first + u16::from(self.count)
-    }
-
-    pub(crate) fn overlaps(self, other: Span) -> bool {
-        self.first < other.end() && other.first < self.end()
-    }
-
-    /// The name of the first register that two spans share.
-    pub(crate) fn common(self, other: Span) -> String {
-        slot_name(self.first.max(other.first))
-    }
-}
-
-fn slot_name(slot: u16) -> String {
-    match slot {
-        106 => "vcc_lo".to_owned(),
-        107 => "vcc_hi".to_owned(),
-        124 => "m0".to_owned(),
-        126 => "exec_lo".to_owned(),
-        127 => "exec_hi".to_owned(),
-        0..128 => format!("s{slot}"),
-        128..384 => format!("v{}", slot - 128),
-        _ => format!("a{}", slot - 128 - FIRST_ACC),
-    }
-}
 
 const MAX_SPANS: usize = MAX_OPERANDS + 4;
 
@@ -407,83 +328,13 @@ fn note_effects(prepared: &mut Prepared, op: Op, target: Target) {
     }
 }
 
-/// The slot of a special register that holds a value of its own.
-fn special_slot(register: SpecialReg) -> Option<u8> {
-    Some(match register {
-        SpecialReg::FlatScratchLo => scalar::FLAT_SCRATCH,
-        SpecialReg::FlatScratchHi => scalar::FLAT_SCRATCH + 1,
-        SpecialReg::XnackMaskLo => scalar::XNACK_MASK,
-        SpecialReg::XnackMaskHi => scalar::XNACK_MASK + 1,
-        SpecialReg::VccLo => scalar::VCC,
-        SpecialReg::VccHi => scalar::VCC + 1,
-        SpecialReg::Ttmp(number) => scalar::TTMP + number,
-        SpecialReg::M0 => scalar::M0,
-        SpecialReg::ExecLo => scalar::EXEC,
-        SpecialReg::ExecHi => scalar::EXEC_HI,
-        _ => return None,
-    })
-}
-
-fn dest(operand: Operand) -> Dest {
-    match operand {
-        Operand::Vgpr(number) => Dest::Vector(number.into()),
-        Operand::Acc(number) => Dest::Vector(FIRST_ACC + u16::from(number)),
-        Operand::Sgpr(number) => Dest::Scalar(number),
-        Operand::Special(register) => special_slot(register).map_or(Dest::None, Dest::Scalar),
-        _ => Dest::None,
-    }
-}
-
-fn source(operand: Operand, ty: Ty, target: Target) -> Source {
-    match operand {
-        Operand::None => Source::None,
-        Operand::Vgpr(number) => Source::Vector(number.into()),
-        Operand::Acc(number) => Source::Vector(FIRST_ACC + u16::from(number)),
-        Operand::Sgpr(number) => Source::Scalar(number),
-        Operand::Special(register) => special_source(register, ty),
-        Operand::Int(value) => Source::Const(integer(value, ty, target)),
-        Operand::Float(value) => Source::Const(match ty {
-            Ty::F16 | Ty::B16 | Ty::U16 | Ty::I16 | Ty::F16x2 | Ty::I16x2 => value.bits16().into(),
-            Ty::Bf16 | Ty::Bf16x2 => u64::from(value.bits32() >> 16),
-            Ty::B32x2 | Ty::F32x2 => value.bits32().into(),
-            _ if ty.bits(target) == 64 => value.bits64(),
-            _ => value.bits32().into(),
-        }),
-        Operand::Literal(value) => Source::Const(match ty {
-            Ty::F64 => u64::from(value) << 32,
-            Ty::I64 => i64::from(value.cast_signed()).cast_unsigned(),
-            _ => value.into(),
-        }),
-        Operand::Imm(value) => Source::Const(value.into()),
-    }
-}
-
-fn integer(value: i32, ty: Ty, target: Target) -> u64 {
-    let is_wide = ty.bits(target) == 64 && !matches!(ty, Ty::B32x2 | Ty::F32x2);
-    if is_wide { i64::from(value).cast_unsigned() } else { value.cast_unsigned().into() }
-}
-
-fn special_source(register: SpecialReg, ty: Ty) -> Source {
-    let aperture = |high: u32| {
-        // A 64-bit read gives the address; a 32-bit read its high half (RDNA3 ISA manual, SRC_SHARED_BASE).
-        let address = u64::from(high) << 32;
-        Source::Const(if matches!(ty, Ty::B64 | Ty::U64 | Ty::I64) { address } else { high.into() })
-    };
-    match register {
-        SpecialReg::SrcVccz => Source::Vccz,
-        SpecialReg::SrcExecz => Source::Execz,
-        SpecialReg::SrcScc => Source::Scc,
-        SpecialReg::SrcSharedBase => aperture(SHARED_APERTURE),
-        SpecialReg::SrcPrivateBase => aperture(PRIVATE_APERTURE),
-        SpecialReg::SrcSharedLimit | SpecialReg::SrcPrivateLimit => Source::Const(u32::MAX.into()),
-        other => special_slot(other).map_or(Source::Const(0), Source::Scalar),
-    }
-}
-
 fn class(inst: &Inst, op: Op) -> Class {
     let row = op.row();
     if row.has(Effect::Trans) {
         return Class::Transcendental;
+    }
+    if matches!(op, Op::Matrix(_)) {
+        return Class::Matrix;
     }
     match inst.encoding {
         Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk | Encoding::Sopp => {
@@ -515,7 +366,7 @@ fn control_class(op: Op) -> Class {
 fn queue(inst: &Inst, op: Op) -> Option<Queue> {
     let row = op.row();
     let counts = row.effects.iter().any(|effect| {
-        matches!(effect, Effect::CountsLoad | Effect::CountsStore | Effect::CountsLgkm)
+        matches!(effect, Effect::CountsLoad | Effect::CountsStore | Effect::CountsLgkm | Effect::Atomic)
     });
     if !counts {
         return None;

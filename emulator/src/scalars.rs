@@ -4,7 +4,8 @@
 //! scalar condition code is undefined when it depends on undefined bits.
 
 use crate::exec::{Exec, Outcome};
-use crate::prepare::{Dest, Prepared};
+use crate::operand::Dest;
+use crate::prepare::Prepared;
 use crate::taint::{Bits, Rule};
 use crate::wave::scalar;
 
@@ -161,6 +162,11 @@ impl Exec<'_> {
     pub(crate) fn scalar_width(&self, inst: &Prepared) -> u64 {
         let destination = inst.inst.row().operands.first().filter(|spec| spec.is_dst);
         destination.map_or(32, |spec| spec.ty.bits(self.target).into())
+    }
+
+    /// All lanes of the wave.
+    pub(crate) fn lane_bits(&self) -> u64 {
+        if self.wave.width == 32 { 0xffff_ffff } else { u64::MAX }
     }
 
     fn finish_scalar(&mut self, inst: &Prepared, bits: Bits, scc: Scc, is_undefined: bool) {

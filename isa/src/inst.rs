@@ -238,6 +238,11 @@ impl Inst {
         1 + u32::from(is_pair)
     }
 
+    /// Whether it is an atomic by address that returns the value before it.
+    pub fn returns_old(&self) -> bool {
+        self.row().has(Effect::Atomic) && (self.mods.cache.sc0 || self.mods.cache.glc)
+    }
+
     /// The counters it increments on `target`; FLAT counts in LGKMCNT too.
     ///
     /// Source: AMDGPUUsage, memory model tables (VSCNT exists from gfx10 on).
@@ -245,6 +250,9 @@ impl Inst {
         let flat = (self.encoding == Encoding::Flat).then_some(Counter::Lgkm);
         let of_row = self.row().effects.iter().filter_map(move |effect| match effect {
             Effect::CountsLoad => Some(Counter::Vm),
+            Effect::Atomic if self.returns_old() => Some(Counter::Vm),
+            Effect::Atomic if target == Target::Gfx1100 => Some(Counter::Vs),
+            Effect::Atomic => Some(Counter::Vm),
             Effect::CountsStore if target == Target::Gfx1100 => Some(Counter::Vs),
             Effect::CountsStore => Some(Counter::Vm),
             Effect::CountsLgkm => Some(Counter::Lgkm),

@@ -295,6 +295,9 @@ pub enum Effect {
     Swizzles,
     /// Only GLOBAL has it, not FLAT and SCRATCH.
     GlobalOnly,
+    /// An atomic by address: with SC0 or GLC it returns the old value in VDST and counts as a load, without
+    /// it has no VDST and counts as a store.
+    Atomic,
     /// gfx950: the LDS bit sends the loaded data to LDS, at M0, instead of VDATA.
     ToLds,
 }
@@ -452,7 +455,7 @@ words!(effect, Effect:
     reads_exec ReadsExec, writes_exec WritesExec, reads_m0 ReadsM0, trans Trans,
     branch Branch, terminator Terminator, barrier Barrier, load CountsLoad, store CountsStore,
     lgkm CountsLgkm, clamps Clamps, no_clamp NoClamp, short_only ShortOnly, no_long_gfx1100 NoLongGfx1100, no_dpp NoDpp, lane_flags LaneFlags,
-    truth_table TruthTable, zeroes_high ZeroesHigh, two_offsets TwoOffsets, swizzles Swizzles, global_only GlobalOnly, to_lds ToLds);
+    truth_table TruthTable, zeroes_high ZeroesHigh, two_offsets TwoOffsets, swizzles Swizzles, global_only GlobalOnly, atomic Atomic, to_lds ToLds);
 
 pub mod buffer;
 pub mod compare;
@@ -460,11 +463,13 @@ pub mod control;
 pub mod convert;
 pub mod dual;
 pub mod flat;
+pub mod flat_atomic;
 pub mod float;
 pub mod half;
 pub mod int;
 pub mod lane;
 pub mod lds;
+pub mod lds_atomic;
 pub mod matrix;
 pub mod packed;
 pub mod salu;
@@ -475,11 +480,13 @@ pub use compare::{Compare, CompareType, Test};
 pub use control::Control;
 pub use convert::Convert;
 pub use flat::Flat;
+pub use flat_atomic::FlatAtomic;
 pub use float::Float;
 pub use half::Half;
 pub use int::Int;
 pub use lane::Lane;
 pub use lds::Lds;
+pub use lds_atomic::LdsAtomic;
 pub use matrix::Matrix;
 pub use packed::Packed;
 pub use salu::Salu;
@@ -512,8 +519,12 @@ pub enum Op {
     Matrix(Matrix),
     /// LDS.
     Lds(Lds),
+    /// Atomics on LDS.
+    LdsAtomic(LdsAtomic),
     /// Memory by address: FLAT, GLOBAL, SCRATCH.
     Flat(Flat),
+    /// Atomics on memory by address: FLAT, GLOBAL.
+    FlatAtomic(FlatAtomic),
     /// Memory through a buffer resource, and cache control.
     Buffer(Buffer),
 }
@@ -534,7 +545,9 @@ impl Op {
             Op::Packed(op) => op.row(),
             Op::Matrix(op) => op.row(),
             Op::Lds(op) => op.row(),
+            Op::LdsAtomic(op) => op.row(),
             Op::Flat(op) => op.row(),
+            Op::FlatAtomic(op) => op.row(),
             Op::Buffer(op) => op.row(),
         }
     }
@@ -553,7 +566,9 @@ impl Op {
             Packed::ROWS,
             Matrix::ROWS,
             Lds::ROWS,
+            LdsAtomic::ROWS,
             Flat::ROWS,
+            FlatAtomic::ROWS,
             Buffer::ROWS,
         ];
         families.into_iter().flatten().chain(Compare::rows())

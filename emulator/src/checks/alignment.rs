@@ -2,8 +2,9 @@
 //!
 //! HSA runs kernels with unaligned access enabled (LLVM 22 compiles `amdhsa` code for
 //! `+unaligned-access-mode` and merges narrow accesses accordingly), so by default vector memory and LDS
-//! take any address and only scalar loads demand something: multiples of 4, since hardware ignores the
-//! low two bits and loads other bytes than were asked for.
+//! take any address and only two kinds of access demand something: scalar loads multiples of 4, since
+//! hardware ignores the low two bits and loads other bytes than were asked for, and atomics multiples of
+//! their width.
 //!
 //! [`Alignment::Natural`](crate::Alignment::Natural) reports what the aligned access mode would forbid:
 //!
@@ -51,6 +52,19 @@ pub(crate) fn check_vector(
     demanded: u64,
 ) {
     if address & (demanded - 1) != 0 && exec.options.alignment == Alignment::Natural {
+        report(exec, inst, Some(lane), address, demanded);
+    }
+}
+
+/// Checks the address of an atomic, in every mode.
+pub(crate) fn check_atomic(
+    exec: &mut Exec<'_>,
+    inst: &Prepared,
+    lane: u32,
+    address: u64,
+    demanded: u64,
+) {
+    if address & (demanded - 1) != 0 {
         report(exec, inst, Some(lane), address, demanded);
     }
 }

@@ -21,7 +21,8 @@ use isa::Target;
 
 use crate::exec::Exec;
 use crate::finding::Rule;
-use crate::prepare::{Prepared, Span};
+use crate::operand::Span;
+use crate::prepare::Prepared;
 
 /// Scalar and vector registers in one numbering, scalars first.
 const N_SLOTS: usize = 128 + 520;

@@ -16,6 +16,8 @@ mod division;
 mod f16;
 mod f32;
 mod f64;
+#[cfg(test)]
+mod tests;
 mod transcendental;
 
 pub(crate) use convert::*;

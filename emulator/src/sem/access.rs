@@ -10,7 +10,8 @@ use crate::checks::waits::Queue;
 use crate::checks::{alignment, undefined};
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
-use crate::prepare::{Dest, PRIVATE_APERTURE, Prepared, SHARED_APERTURE, Source, Span};
+use crate::operand::{Dest, PRIVATE_APERTURE, SHARED_APERTURE, Source, Span};
+use crate::prepare::Prepared;
 use crate::wave::{ROW_LANES, Row};
 
 /// Bits of a word that come from unwritten bytes; bit i of `written` is byte i.

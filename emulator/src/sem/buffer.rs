@@ -5,7 +5,7 @@
 
 use isa::table::Buffer;
 
-use crate::prepare::Span;
+use crate::operand::Span;
 use crate::sem::Meaning::{self, Exact, Unsupported};
 
 #[rustfmt::skip]

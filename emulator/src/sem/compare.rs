@@ -10,7 +10,8 @@ use isa::table::{Compare, CompareType, Test};
 
 use crate::exec::{Exec, Outcome};
 use crate::float::{class16, class32, class64, f16_to_f64};
-use crate::prepare::{Dest, Prepared};
+use crate::operand::Dest;
+use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact};
 use crate::sem::integer::{sign_extend, signed};
 use crate::wave::{ROW_LANES, scalar};

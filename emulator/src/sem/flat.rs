@@ -5,7 +5,8 @@ use isa::table::Flat;
 
 use crate::checks::undefined;
 use crate::exec::{Exec, Outcome};
-use crate::prepare::{Prepared, Span};
+use crate::operand::Span;
+use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact};
 use crate::sem::access::{Extend, Space};
 use crate::wave::scalar;

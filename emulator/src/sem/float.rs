@@ -5,6 +5,7 @@ use isa::table::Float;
 use crate::exec::{Exec, Outcome};
 use crate::fidelity::Bound::{OneUlp, Trigonometric};
 use crate::float::*;
+use crate::operand::Dest;
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Approximate, Exact};
 use crate::taint::{self, Bits};
@@ -150,7 +151,9 @@ impl Exec<'_> {
                 div_fmas32(a[lane], b[lane], c[lane], flags >> (row * ROW_LANES + lane) & 1 == 1)
             })
         };
-        self.float_from_rows(inst, rows)
+        self.float_from_rows(inst, rows)?;
+        self.taint_unsure_lanes(inst);
+        Ok(())
     }
 
     fn div_fmas64(&mut self, inst: &Prepared) -> Outcome {
@@ -161,6 +164,27 @@ impl Exec<'_> {
             self.double(inst, |a, b, c| div_fmas64(a, b, c, scale))?;
         }
         self.wave.active = active;
+        self.taint_unsure_lanes(inst);
         Ok(())
+    }
+
+    /// Results of lanes whose bit of VCC is undefined are undefined.
+    fn taint_unsure_lanes(&mut self, inst: &Prepared) {
+        let Dest::Vector(register) = inst.dst[0] else { return };
+        let unsure = self.wave.mask_undefined(scalar::VCC) & self.wave.active;
+        for word in 0..u16::from(inst.bits[0] / 32) {
+            for row in 0..self.wave.n_rows() {
+                let lanes = (unsure >> (row * ROW_LANES)) as u32;
+                if lanes != 0 {
+                    self.wave.vectors.taint_row(
+                        register + word,
+                        row,
+                        lanes,
+                        u32::MAX,
+                        &[u32::MAX; ROW_LANES],
+                    );
+                }
+            }
+        }
     }
 }

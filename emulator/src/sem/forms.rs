@@ -7,7 +7,8 @@
 use isa::inst::{Dpp, DppCtrl, Sdwa, SdwaSel, SdwaUnused};
 
 use crate::exec::{Exec, Outcome};
-use crate::prepare::{Dest, Prepared, Source};
+use crate::operand::{Dest, Source};
+use crate::prepare::Prepared;
 use crate::sem::integer::sign_extend;
 use crate::taint::Bits;
 use crate::wave::{FIRST_STAGE, ROW_LANES};

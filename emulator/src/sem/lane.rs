@@ -4,7 +4,8 @@ use isa::table::Lane;
 
 use crate::checks::undefined;
 use crate::exec::{Exec, Outcome};
-use crate::prepare::{Dest, Prepared, Source};
+use crate::operand::{Dest, Source};
+use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact};
 use crate::taint::{self, Bits};
 use crate::wave::ROW_LANES;

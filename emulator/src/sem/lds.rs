@@ -6,7 +6,8 @@
 use isa::table::Lds;
 
 use crate::exec::{Exec, Outcome};
-use crate::prepare::{Dest, Prepared, Source, Span};
+use crate::operand::{Dest, Source, Span};
+use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact, Unsupported};
 use crate::sem::access::{Extend, Space};
 use crate::taint::Bits;
@@ -81,7 +82,7 @@ fn swizzled_lane(pattern: u32, lane: usize) -> Option<usize> {
 impl Exec<'_> {
     /// The address of a lane, with a byte offset; addresses wrap at 32 bits.
     #[inline]
-    fn lds_address(&self, inst: &Prepared, lane: usize, offset: u32) -> Space {
+    pub(crate) fn lds_address(&self, inst: &Prepared, lane: usize, offset: u32) -> Space {
         let base = match inst.src[0] {
             Source::Vector(register) => self.wave.vectors.lane(register, lane),
             uniform => (self.uniform(uniform) & 0xffff_ffff) as u32,

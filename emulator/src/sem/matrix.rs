@@ -1,9 +1,299 @@
 //! Matrix operations: MFMA of gfx950 and WMMA of gfx1100.
+//!
+//! Numerics are those of the mode *fma-sequential*: each element of D is C, plus one fused multiply-add in
+//! the format of D for each k in ascending order (binary32 where D is narrower, rounded to it at the end),
+//! subnormals kept, whatever MODE says. Integer sums are exact. How hardware orders and rounds partial sums
+//! is not documented for these targets.
+//!
+//! Elements are gathered into row-major matrices, block after block, multiplied there, and dealt back;
+//! where they lie is known to `isa::fragment` alone. EXEC does not switch lanes off (AMDGPUUsage and the ISA
+//! manuals want it all ones); a partial EXEC is a finding.
 
-use isa::table::Matrix;
+mod arithmetic;
+mod layout;
+#[cfg(test)]
+mod tests;
 
-use crate::sem::Meaning;
+use isa::Op;
+use isa::fragment::Shape;
+use isa::table::{Element, Matrix};
 
-pub(crate) fn meaning(_: Matrix) -> Meaning {
-    Meaning::Unsupported
+use crate::exec::{Exec, Outcome};
+use crate::fault::Cause;
+use crate::fidelity::Bound::SequentialFma;
+use crate::finding::Rule;
+use crate::float::{SIGN32, f32_to_bf16, f32_to_f16, fma64};
+use crate::operand::{Dest, Source};
+use crate::prepare::{Prepared, unsupported};
+use crate::sem::Meaning::{self, Approximate, Exact, Unsupported};
+use crate::wave::ROW_LANES;
+use layout::{Layout, Plan};
+
+/// Dense operations, by the elements of A. Sparse and f8f6f4 ones have no shape: nothing independent
+/// witnesses their layouts.
+pub(crate) fn meaning(op: Matrix) -> Meaning {
+    let Some(plan) = Plan::of(op) else { return Unsupported };
+    match plan.a.fragment.element() {
+        Element::F64 => Approximate(SequentialFma, |x, i| x.multiply_f64(i)),
+        Element::F32 | Element::F16 | Element::Bf16 | Element::Fp8 | Element::Bf8 => {
+            Approximate(SequentialFma, |x, i| x.multiply_f32(i))
+        }
+        Element::I8 | Element::Iu8 | Element::Iu4 | Element::I32 => {
+            Exact(|x, i| x.multiply_integers(i))
+        }
+    }
+}
+
+/// Sources in the order of the row.
+const A: usize = 0;
+const B: usize = 1;
+const C: usize = 2;
+
+impl Exec<'_> {
+    fn multiply_f64(&mut self, inst: &Prepared) -> Outcome {
+        let plan = self.matrix_plan(inst)?;
+        // BLGP holds the signs of A, B and C.
+        let sign = |k: usize| u64::from(inst.inst.mods.blgp) >> k << 63;
+        let operand = |k: usize| {
+            let mut all = self.gather(inst, k, plan.layout(k));
+            all.iter_mut().for_each(|bits| *bits ^= sign(k));
+            all
+        };
+        let (a, b, mut d) = (operand(A), operand(B), operand(C));
+        arithmetic::multiply(plan.shape, &a, &b, &mut d, fma64);
+        self.deal(inst, plan, |at| d[at]);
+        Ok(())
+    }
+
+    fn multiply_f32(&mut self, inst: &Prepared) -> Outcome {
+        let plan = self.matrix_plan(inst)?;
+        let (a, b) = (self.factor_f32(inst, A, &plan.a), self.factor_f32(inst, B, &plan.b));
+        let c = self.addend_f32(inst, plan);
+        let d = arithmetic::multiply_f32(plan.shape, plan.a.fragment.element(), &a, &b, &c);
+        let mode = self.wave.mode;
+        let narrow = |bits: u32| match plan.d.fragment.element() {
+            Element::F16 => f32_to_f16(mode, bits),
+            Element::Bf16 => f32_to_bf16(bits),
+            _ => bits,
+        };
+        self.deal(inst, plan, |at| narrow(d[at]).into());
+        Ok(())
+    }
+
+    fn multiply_integers(&mut self, inst: &Prepared) -> Outcome {
+        let plan = self.matrix_plan(inst)?;
+        let factor = |k: usize, layout: &Layout| {
+            let element = layout.fragment.element();
+            let is_signed = element == Element::I8 || inst.inst.mods.neg >> k & 1 == 1;
+            let widen = |bits| arithmetic::integer(bits, element.bits(), is_signed);
+            self.gather(inst, k, layout).into_iter().map(widen).collect::<Vec<i64>>()
+        };
+        let (a, b) = (factor(A, &plan.a), factor(B, &plan.b));
+        let c = self.gather(inst, C, &plan.d);
+        let mut d: Vec<i64> =
+            c.into_iter().map(|bits| arithmetic::integer(bits, 32, true)).collect();
+        arithmetic::multiply(plan.shape, &a, &b, &mut d, |a, b, sum| a * b + sum);
+        let clamps = inst.inst.mods.clamp;
+        let limit = |sum: i64| {
+            if clamps { sum.clamp(i32::MIN.into(), i32::MAX.into()) } else { sum }
+        };
+        self.deal(inst, plan, |at| limit(d[at]).cast_unsigned() & 0xffff_ffff);
+        Ok(())
+    }
+
+    /// Checks what an operation demands of its wave and modifiers, and looks up its layouts.
+    fn matrix_plan(&mut self, inst: &Prepared) -> Result<&'static Plan, Box<Cause>> {
+        let Some(plan) = plan(inst.inst.op) else {
+            return Err(Box::new(unsupported(
+                &inst.inst,
+                self.target,
+                "its layout has no witness",
+            )));
+        };
+        let mods = &inst.inst.mods;
+        let blgp = if plan.a.fragment.element() == Element::F64 { 0 } else { mods.blgp };
+        if mods.cbsz | mods.abid | blgp != 0 {
+            let why = "CBSZ, ABID and BLGP broadcasts have no witness";
+            return Err(Box::new(unsupported(&inst.inst, self.target, why)));
+        }
+        self.check_all_lanes(inst);
+        self.check_copies(inst, A, &plan.a);
+        self.check_copies(inst, B, &plan.b);
+        Ok(plan)
+    }
+
+    fn check_all_lanes(&mut self, inst: &Prepared) {
+        let off = (u64::MAX >> (64 - self.wave.width)) & !self.wave.exec();
+        if off == 0 {
+            return;
+        }
+        self.report(inst, Rule::PartialExec, None, Some(off.trailing_zeros()), || {
+            (
+                format!("a matrix operation runs with lanes {off:#x} switched off in EXEC"),
+                "set EXEC to all ones around matrix operations; they ignore it".to_owned(),
+            )
+        });
+    }
+
+    /// A and B of WMMA must lie twice in the wave.
+    fn check_copies(&mut self, inst: &Prepared, k: usize, layout: &Layout) {
+        let (Some(distance), Source::Vector(first)) = (layout.fragment.copy(), inst.src[k]) else {
+            return;
+        };
+        let distance = distance as usize;
+        let differs = |register: u16| {
+            let row = self.wave.vectors.row(register, 0);
+            (0..distance).find(|lane| row[*lane] != row[lane + distance])
+        };
+        let mut registers = first..first + layout.registers();
+        let Some((register, lane)) =
+            registers.find_map(|register| Some((register, differs(register)?)))
+        else {
+            return;
+        };
+        self.report(inst, Rule::LaneDuplication, None, Some(lane as u32), || {
+            (
+                format!("v{register} of lane {lane} and lane {} differ", lane + distance),
+                "load A and B of WMMA into lanes 16 to 31 as into lanes 0 to 15".to_owned(),
+            )
+        });
+    }
+
+    /// A or B in binary32 bits, signs applied: NEG to the even elements of a lane, NEG_HI to the odd ones.
+    fn factor_f32(&self, inst: &Prepared, k: usize, layout: &Layout) -> Vec<u32> {
+        let element = layout.fragment.element();
+        let mods = &inst.inst.mods;
+        let sign = |bits: u8| u32::from(bits) >> k << 31;
+        let signs = [sign(mods.neg), sign(mods.neg_hi)];
+        let mut all = vec![0; layout.len()];
+        self.visit(inst, k, layout, |at, slot, bits| {
+            all[at] = arithmetic::widen(element, bits as u32) ^ signs[slot % 2];
+        });
+        all
+    }
+
+    /// C in binary32 bits: NEG_HI takes the absolute value, NEG negates.
+    fn addend_f32(&self, inst: &Prepared, plan: &Plan) -> Vec<u32> {
+        let element = plan.d.fragment.element();
+        let mods = &inst.inst.mods;
+        let is_set = |bits: u8| bits >> C & 1 == 1;
+        let keep = if is_set(mods.neg_hi) { !SIGN32 } else { u32::MAX };
+        let sign = if is_set(mods.neg) { SIGN32 } else { 0 };
+        let c = self.gather(inst, C, &plan.d);
+        c.into_iter().map(|bits| arithmetic::widen(element, bits as u32) & keep ^ sign).collect()
+    }
+
+    /// The raw bits of source `k`, row-major.
+    fn gather(&self, inst: &Prepared, k: usize, layout: &Layout) -> Vec<u64> {
+        let mut all = vec![0; layout.len()];
+        self.visit(inst, k, layout, |at, _, bits| all[at] = bits);
+        all
+    }
+
+    /// Hands every element of source `k` to `put`: its row-major position, its slot, its bits.
+    fn visit(
+        &self,
+        inst: &Prepared,
+        k: usize,
+        layout: &Layout,
+        mut put: impl FnMut(usize, usize, u64),
+    ) {
+        // OP_SEL of C chooses the half that 16-bit results of WMMA read and write.
+        let half = if k == C { layout.half(inst) } else { 0 };
+        for slot in 0..layout.slots() {
+            let (register, bit, mask) = layout.bits(slot);
+            for lane in 0..layout.lanes() {
+                let bits = match inst.src[k] {
+                    Source::Vector(first) => {
+                        self.matrix_word(first + register, lane, mask) >> (bit + half) & mask
+                    }
+                    uniform => self.uniform(uniform) & mask,
+                };
+                put(layout.position(slot, lane), slot, bits);
+            }
+        }
+    }
+
+    /// One register of a lane, or a pair where the element is wider.
+    #[inline]
+    fn matrix_word(&self, register: u16, lane: usize, mask: u64) -> u64 {
+        let low = self.wave.vectors.lane(register, lane).into();
+        if mask <= 0xffff_ffff {
+            return low;
+        }
+        low | u64::from(self.wave.vectors.lane(register + 1, lane)) << 32
+    }
+
+    /// Deals the elements of D to the lanes, with their undefined bits.
+    fn deal(&mut self, inst: &Prepared, plan: &Plan, value: impl Fn(usize) -> u64) {
+        let Dest::Vector(first) = inst.dst[0] else { return };
+        let undefined = self.undefined_results(inst, plan);
+        let layout = &plan.d;
+        let half = layout.half(inst);
+        for slot in 0..layout.slots() {
+            let (register, _, mask) = layout.bits(slot);
+            for row in 0..self.wave.n_rows() {
+                let at: [usize; ROW_LANES] =
+                    std::array::from_fn(|lane| layout.position(slot, row * ROW_LANES + lane));
+                for word in 0..if mask > 0xffff_ffff { 2 } else { 1 } {
+                    let register = first + register + word;
+                    let written = ((mask & 0xffff_ffff) as u32) << half;
+                    let values = at.map(|at| ((value(at) >> (32 * word)) as u32) << half);
+                    self.wave.vectors.write_row(register, row, u32::MAX, written, &values);
+                    if let Some(undefined) = &undefined {
+                        let bits = at.map(|at| if undefined[at] { u32::MAX } else { 0 });
+                        self.wave.vectors.taint_row(register, row, u32::MAX, written, &bits);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Which elements of D are undefined: those with an undefined bit in their row of A, their column of B
+    /// or their C. `None` when no source has an undefined bit.
+    fn undefined_results(&self, inst: &Prepared, plan: &Plan) -> Option<Vec<bool>> {
+        if ![A, B, C].iter().any(|k| self.is_operand_tainted(inst, *k, plan.layout(*k))) {
+            return None;
+        }
+        let Shape { m, n, k: depth, blocks } = plan.shape;
+        let [a, b, c] = [A, B, C].map(|k| self.undefined_elements(inst, k, plan.layout(k)));
+        let mut d = c;
+        let (m, n, depth) = (m as usize, n as usize, depth as usize);
+        for (at, is_undefined) in d.iter_mut().enumerate().take(m * n * blocks as usize) {
+            let (block, i, j) = (at / (m * n), at / n % m, at % n);
+            *is_undefined |= (0..depth)
+                .any(|k| a[(block * m + i) * depth + k] || b[(block * depth + k) * n + j]);
+        }
+        Some(d)
+    }
+
+    fn is_operand_tainted(&self, inst: &Prepared, k: usize, layout: &Layout) -> bool {
+        let Source::Vector(first) = inst.src[k] else { return false };
+        (first..first + layout.registers()).any(|register| {
+            (0..self.wave.n_rows()).any(|row| self.wave.vectors.is_tainted(register, row))
+        })
+    }
+
+    /// Whether each element of source `k` has an undefined bit, in either copy.
+    fn undefined_elements(&self, inst: &Prepared, k: usize, layout: &Layout) -> Vec<bool> {
+        let mut all = vec![false; layout.len()];
+        let Source::Vector(first) = inst.src[k] else { return all };
+        let half = if k == C { layout.half(inst) } else { 0 };
+        for slot in 0..layout.slots() {
+            let (register, bit, mask) = layout.bits(slot);
+            for lane in 0..layout.lanes() {
+                let bits = |register| self.wave.vectors.lane_bits(register, lane).undefined;
+                let is_wide = mask > 0xffff_ffff;
+                let upper = if is_wide { bits(first + register + 1) } else { 0 };
+                let undefined = bits(first + register) >> (bit + half) & mask | upper;
+                all[layout.position(slot, lane)] |= undefined != 0;
+            }
+        }
+        all
+    }
+}
+
+fn plan(op: Op) -> Option<&'static Plan> {
+    let Op::Matrix(op) = op else { return None };
+    Plan::of(op)
 }

@@ -6,6 +6,7 @@
 //! lives in `float` and `integer`; the rules of undefined bits in `taint`.
 
 pub(crate) mod access;
+mod atomic;
 mod buffer;
 mod compare;
 pub(crate) mod control;
@@ -54,7 +55,9 @@ pub(crate) fn meaning(op: Op) -> Meaning {
         Op::Packed(op) => packed::meaning(op),
         Op::Matrix(op) => matrix::meaning(op),
         Op::Lds(op) => lds::meaning(op),
+        Op::LdsAtomic(op) => atomic::on_lds(op),
         Op::Flat(op) => flat::meaning(op),
+        Op::FlatAtomic(op) => atomic::by_address(op),
         Op::Buffer(op) => buffer::meaning(op),
     }
 }

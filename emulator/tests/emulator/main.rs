@@ -2,5 +2,6 @@
 
 mod bench;
 mod faults;
+mod launches;
 mod mutations;
 mod programs;

@@ -46,7 +46,8 @@ pub(super) fn find(target: Target, class: Encoding, opcode: u32) -> Entry {
     };
     let (row, encoding) = (*index.get(class_number(class)?)?.get(opcode as usize)?)?;
     let is_segment = matches!(class, Encoding::Flat | Encoding::Scratch);
-    if is_segment && row.has(Effect::GlobalOnly) {
+    let is_scratch_atomic = class == Encoding::Scratch && row.has(Effect::Atomic);
+    if is_segment && row.has(Effect::GlobalOnly) || is_scratch_atomic {
         return None;
     }
     Some((row, if is_segment { class } else { encoding }))

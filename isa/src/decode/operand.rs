@@ -270,6 +270,7 @@ fn is_absent(field: Field, inst: &Inst) -> bool {
     match field {
         Field::Vaddr => !inst.mods.offen && !inst.mods.idxen,
         Field::Vdata => inst.mods.lds,
+        Field::Vdst => inst.row().has(Effect::Atomic) && !inst.returns_old(),
         _ => false,
     }
 }

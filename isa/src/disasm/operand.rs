@@ -31,6 +31,7 @@ impl Text<'_> {
             }
             Field::Saddr => encoding == Encoding::Flat,
             Field::Vdata => self.inst.mods.lds,
+            Field::Vdst => self.inst.operands[index] == Operand::None,
             _ => false,
         }
     }

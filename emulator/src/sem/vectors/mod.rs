@@ -9,6 +9,7 @@ mod convert;
 mod float;
 mod half;
 mod int;
+mod lane;
 mod modes;
 mod packed;
 mod salu;
@@ -134,25 +135,31 @@ impl Lab {
 
     /// Runs the instruction with the same sources in every lane.
     pub fn run(&self, sources: &[u64]) -> Result {
+        let wave = self.run_on(u64::MAX, |wave| {
+            for (operand, (value, undefined)) in
+                self.source_operands().zip(sources.iter().zip(self.undefined))
+            {
+                write(wave, operand, *value, undefined);
+            }
+        });
+        self.read(&wave)
+    }
+
+    /// Runs the instruction on a wave that `setup` fills, with some lanes active.
+    pub fn run_on(&self, exec: u64, setup: impl FnOnce(&mut Wave)) -> Wave {
         let mut wave = Wave::new(self.target);
         wave.n_vectors = [256, 256];
         wave.reset(0, 0, self.mode);
         wave.scc = self.scc;
         wave.is_scc_undefined = false;
         let all = if wave.width == 64 { u64::MAX } else { 0xffff_ffff };
-        wave.set_mask(scalar::EXEC, all, 0);
-        if self.target == Target::Gfx1100 {
-            // Plain storage in wave32.
-            wave.scalars.set(scalar::EXEC_HI, u32::MAX, 0);
-        }
-        wave.active = all;
-        for (operand, (value, undefined)) in
-            self.source_operands().zip(sources.iter().zip(self.undefined))
-        {
-            write(&mut wave, operand, *value, undefined);
-        }
+        // In wave32 the high half is plain storage.
+        wave.scalars.set(scalar::EXEC_HI, u32::MAX, 0);
+        wave.set_mask(scalar::EXEC, exec & all, 0);
+        wave.active = exec & all;
+        setup(&mut wave);
         self.execute(&mut wave);
-        self.read(&wave)
+        wave
     }
 
     /// Operands that sources are written to: sources, then destinations that are read.
@@ -307,7 +314,8 @@ fn every_vector_gives_its_result() {
 #[test]
 fn every_operation_with_a_meaning_has_a_vector() {
     let tested: BTreeSet<Op> = all_vectors().map(|vector| vector.op).collect();
-    // Memory and control are tested by programs, compares by type and test, lane moves by programs.
+    // Memory and control are tested by programs, compares by type and test, lane moves by programs,
+    // matrix operations by products of whole matrices.
     let elsewhere = |op: &Op| {
         matches!(
             op,
@@ -318,6 +326,9 @@ fn every_operation_with_a_meaning_has_a_vector() {
                 | Op::Buffer(_)
                 | Op::Compare(_)
                 | Op::Lane(_)
+                | Op::Matrix(_)
+                | Op::LdsAtomic(_)
+                | Op::FlatAtomic(_)
         )
     };
     let has_meaning = |op: &Op| !matches!(sem::meaning(*op), Meaning::Unsupported);

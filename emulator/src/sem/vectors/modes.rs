@@ -176,3 +176,12 @@ fn classes_of_floats() {
         }
     }
 }
+
+#[test]
+fn division_steps_with_an_undefined_flag_are_undefined() {
+    let mut lab = Lab::new(Op::Float(Float::VDivFmasF32));
+    // VCC is whatever a wave starts with.
+    assert_eq!(lab.run(&[0x4000_0000, 0x4040_0000, 0x3f80_0000]).undefined, 0xffff_ffff);
+    lab.inst.op = Op::Float(Float::VFmaF32);
+    assert_eq!(lab.run(&[0x4000_0000, 0x4040_0000, 0x3f80_0000]).undefined, 0);
+}

@@ -1,0 +1,128 @@
+//! Floating point against independent implementations: the host's fused multiply-add and division, the
+//! `half` crate.
+
+use half::{bf16, f16};
+use proptest::prelude::*;
+
+use super::*;
+
+const KEEP: FloatMode = FloatMode {
+    flush_sources32: false,
+    flush_results32: false,
+    flush_sources16: false,
+    flush_results16: false,
+    ieee: true,
+    dx10_clamp: true,
+    fp16_overflow: false,
+};
+
+/// Numbers of every class and exponent, close to each other often enough to cancel.
+fn bits32() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        4 => any::<u32>(),
+        2 => (any::<u32>(), 0..8_u32).prop_map(|(bits, e)| bits & 0x807f_ffff | (124 + e) << 23),
+        1 => any::<u32>().prop_map(|bits| bits & 0x807f_ffff),
+        1 => prop::sample::select(vec![0, 1 << 31, INF32, INF32 | SIGN32, 0x7f7f_ffff, 1, 0x0080_0000]),
+    ]
+}
+
+fn same32(got: u32, expected: f32) -> bool {
+    got == expected.to_bits() || is_nan32(got) && expected.is_nan()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    #[test]
+    fn fused_multiply_add_rounds_once(a in bits32(), b in bits32(), c in bits32()) {
+        let expected = f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c));
+        prop_assert!(same32(fma32(a, b, c), expected), "{a:#x} {b:#x} {c:#x}: {:#x}", fma32(a, b, c));
+    }
+
+    #[test]
+    fn fused_multiply_add_of_cancelling_products(a in bits32(), b in bits32(), ulps in -2..3_i32) {
+        let product = f32::from_bits(a) * f32::from_bits(b);
+        let c = (-product).to_bits().wrapping_add_signed(ulps);
+        let expected = f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c));
+        prop_assert!(same32(fma32(a, b, c), expected), "{a:#x} {b:#x} {c:#x}: {:#x}", fma32(a, b, c));
+    }
+
+    /// The sequence that compilers emit for a division, on the primitives here.
+    #[test]
+    fn the_division_steps_give_correctly_rounded_quotients(n in bits32(), d in bits32()) {
+        let expected = f32::from_bits(n) / f32::from_bits(d);
+        prop_assert!(same32(divide32(n, d), expected), "{n:#x} / {d:#x}: {:#x}", divide32(n, d));
+    }
+
+    #[test]
+    fn narrowing_to_binary16(bits in bits32()) {
+        let expected = f16::from_f32(f32::from_bits(bits));
+        let got = f32_to_f16(KEEP, bits);
+        prop_assert!(got == expected.to_bits().into() || expected.is_nan() && got & 0x7fff > 0x7c00, "{bits:#x}: {got:#x}");
+    }
+
+    #[test]
+    fn narrowing_to_bfloat16(bits in bits32()) {
+        let expected = bf16::from_f32(f32::from_bits(bits));
+        let got = f32_to_bf16(bits);
+        prop_assert!(got == expected.to_bits().into() || expected.is_nan() && got & 0x7fff > 0x7f80, "{bits:#x}: {got:#x}");
+    }
+
+    #[test]
+    fn truncating_to_binary16_never_grows(bits in bits32()) {
+        let value = f64::from(f32::from_bits(bits));
+        prop_assume!(value.is_finite());
+        let got = f32_to_f16_towards_zero(bits);
+        let narrowed = f16_to_f64(got);
+        prop_assert!(narrowed.abs() <= value.abs(), "{bits:#x}: {got:#x}");
+        let next = f16_to_f64(got + 1);
+        prop_assert!(next.abs() > value.abs(), "{bits:#x}: {got:#x} is not the nearest towards zero");
+    }
+
+    #[test]
+    fn minimum_and_maximum_are_one_of_their_operands(a in bits32(), b in bits32()) {
+        prop_assume!(!is_nan32(a) && !is_nan32(b));
+        let (least, most) = (min32(KEEP, a, b), max32(KEEP, a, b));
+        prop_assert!([least, most] == [a, b] || [least, most] == [b, a]);
+        prop_assert!(f32::from_bits(least) <= f32::from_bits(most));
+    }
+}
+
+/// v_rcp, two refinements, v_div_fmas, v_div_fixup: LLVM's expansion of an IEEE division.
+fn divide32(numerator: u32, denominator: u32) -> u32 {
+    const ONE: u32 = 0x3f80_0000;
+    let negated = |bits: u32| bits ^ SIGN32;
+    let (d, _) = div_scale32(denominator, denominator, numerator);
+    let (n, scaled) = div_scale32(numerator, denominator, numerator);
+    let estimate = rcp32(d);
+    let error = fma32(negated(d), estimate, ONE);
+    let reciprocal = fma32(error, estimate, estimate);
+    let quotient = mul32(n, reciprocal);
+    let remainder = fma32(negated(d), quotient, n);
+    let better = fma32(remainder, reciprocal, quotient);
+    let last = fma32(negated(d), better, n);
+    div_fixup32(div_fmas32(last, reciprocal, better, scaled), denominator, numerator)
+}
+
+#[test]
+fn every_binary16_survives_widening_and_narrowing() {
+    for bits in 0..=0xffff_u32 {
+        let wide = f16_to_f32(bits);
+        let expected = f16::from_bits(bits as u16).to_f32();
+        assert!(same32(wide, expected), "{bits:#x}: {wide:#x}");
+        if !expected.is_nan() {
+            assert_eq!(f32_to_f16(KEEP, wide), bits);
+            assert_eq!(narrow_f16(f16_to_f64(bits)), bits);
+        }
+    }
+}
+
+#[test]
+fn overflow_to_binary16_saturates_when_the_mode_says_so() {
+    let saturating = FloatMode { fp16_overflow: true, ..KEEP };
+    let bits = |value: f32| value.to_bits();
+    assert_eq!(f32_to_f16(saturating, bits(1e6)), 0x7bff);
+    assert_eq!(f32_to_f16(saturating, bits(-1e6)), 0xfbff);
+    assert_eq!(f32_to_f16(saturating, bits(f32::INFINITY)), 0x7c00);
+    assert_eq!(fma_mix16(saturating, bits(1e4), bits(10.0), 0), 0x7bff);
+}

@@ -1,0 +1,185 @@
+//! Float operations: binary32, binary16, binary64, and what finishes their results.
+
+use super::{ZERO, map1, map2, map3};
+use crate::exec::{Exec, Outcome};
+use crate::float;
+use crate::prepare::Prepared;
+use crate::taint::{self, Rule};
+use crate::wave::Row;
+use isa::inst::OutputScale;
+
+impl Exec<'_> {
+    /// One binary32 source and result.
+    pub(crate) fn float1(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let mut x = ZERO;
+            let mut out = map1(self.float_row(inst, 0, row, &mut x), &f);
+            self.finish(inst, &mut out);
+            let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
+            self.put(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// Two binary32 sources, binary32 result.
+    pub(crate) fn float2(&mut self, inst: &Prepared, f: impl Fn(u32, u32) -> u32) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let (mut x, mut y) = (ZERO, ZERO);
+            let (a, b) =
+                (self.float_row(inst, 0, row, &mut x), self.float_row(inst, 1, row, &mut y));
+            let mut out = map2(a, b, &f);
+            self.finish(inst, &mut out);
+            let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
+            self.put(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// Three binary32 sources, binary32 result.
+    pub(crate) fn float3(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let (mut x, mut y, mut z) = (ZERO, ZERO, ZERO);
+            let (a, b) =
+                (self.float_row(inst, 0, row, &mut x), self.float_row(inst, 1, row, &mut y));
+            let mut out = map3(a, b, self.float_row(inst, 2, row, &mut z), &f);
+            self.finish(inst, &mut out);
+            let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
+            self.put(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// Rows of binary32 sources, binary32 result by row: for sources of mixed kinds.
+    pub(crate) fn float_from_rows(
+        &mut self,
+        inst: &Prepared,
+        rows: impl Fn(&Self, usize) -> Row,
+    ) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let mut out = rows(self, row);
+            self.finish(inst, &mut out);
+            let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
+            self.put(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// Rows of 32-bit results without any finishing: conversions to integers and packed halves.
+    pub(crate) fn raw_from_rows(
+        &mut self,
+        inst: &Prepared,
+        rows: impl Fn(&Self, usize) -> Row,
+        rule: Rule,
+    ) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let out = rows(self, row);
+            let shadow = self.shadow_if(is_undefined, inst, row, rule);
+            self.put(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// OMOD, flush and CLAMP of binary32 results.
+    ///
+    /// OMOD has an effect only with IEEE mode off and subnormal results flushed (RDNA3 ISA manual,
+    /// output modifiers).
+    #[inline]
+    pub(crate) fn finish(&self, inst: &Prepared, out: &mut Row) {
+        if inst.has_output || self.wave.mode.flush_results32 {
+            self.finish_slowly(inst, out);
+        }
+    }
+
+    #[cold]
+    fn finish_slowly(&self, inst: &Prepared, out: &mut Row) {
+        let mode = self.wave.mode;
+        let factor = match inst.inst.mods.omod {
+            OutputScale::One => 1.0,
+            OutputScale::Mul2 => 2.0,
+            OutputScale::Mul4 => 4.0,
+            OutputScale::Div2 => 0.5,
+        };
+        if factor != 1.0 && !mode.ieee && mode.flush_results32 {
+            *out = map1(out, |bits| float::scale32(bits, factor));
+        }
+        if mode.flush_results32 {
+            *out = map1(out, float::flush32);
+        }
+        if inst.inst.mods.clamp {
+            *out = map1(out, |bits| float::clamp32(mode, bits));
+        }
+    }
+
+    /// Binary16 sources and result, absent sources zero.
+    pub(crate) fn half_float(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> u32,
+    ) -> Outcome {
+        let sources = |exec: &Self, row: usize| {
+            let source = |k: usize| exec.half_float_row(inst, k, row);
+            map3(&source(0), &source(1), &source(2), &f)
+        };
+        self.half_float_from_rows(inst, sources)
+    }
+
+    /// Rows of binary16 results in the low halves.
+    pub(crate) fn half_float_from_rows(
+        &mut self,
+        inst: &Prepared,
+        rows: impl Fn(&Self, usize) -> Row,
+    ) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let out = rows(self, row);
+            let out = map1(&out, |bits| self.finish_half(inst, bits));
+            let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
+            self.put_half(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// OMOD, flush and CLAMP of a binary16 result.
+    pub(crate) fn finish_half(&self, inst: &Prepared, bits: u32) -> u32 {
+        let mode = self.wave.mode;
+        // 2.0, 4.0 and 0.5 as binary16.
+        let factor = match inst.inst.mods.omod {
+            OutputScale::One => None,
+            OutputScale::Mul2 => Some(0x4000),
+            OutputScale::Mul4 => Some(0x4400),
+            OutputScale::Div2 => Some(0x3800),
+        };
+        let bits = match factor {
+            Some(factor) if !mode.ieee && mode.flush_results16 => float::mul16(bits, factor),
+            _ => bits,
+        };
+        let bits = if mode.flush_results16 { float::flush16(bits) } else { bits };
+        if inst.inst.mods.clamp { float::clamp16(mode, bits) } else { bits }
+    }
+
+    /// Binary64 sources (integers where the row says so) and result, absent sources zero.
+    pub(crate) fn double(&mut self, inst: &Prepared, f: impl Fn(u64, u64, u64) -> u64) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        let mode = self.wave.mode;
+        for row in self.rows() {
+            let source = |k: usize| match inst.bits[k] {
+                64 => self.double_row(inst, k, row),
+                _ => self.any_row(inst, k, row),
+            };
+            let (a, b, c) = (source(0), source(1), source(2));
+            let out = std::array::from_fn(|lane| {
+                let bits = f(a[lane], b[lane], c[lane]);
+                let bits = if mode.flush_results16 { float::flush64(bits) } else { bits };
+                if inst.inst.mods.clamp { float::clamp64(mode, bits) } else { bits }
+            });
+            let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
+            self.put_wide(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! Integer operations: 32, 64 and 16 bits.
+
+use super::{ZERO, map1, map2, map3};
+use crate::exec::{Exec, Outcome};
+use crate::prepare::Prepared;
+use crate::taint::Rule;
+use crate::wave::ROW_LANES;
+
+impl Exec<'_> {
+    /// One 32-bit source.
+    pub(crate) fn int1(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32, rule: Rule) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let mut x = ZERO;
+            let out = map1(self.source_row(inst, 0, row, &mut x), &f);
+            let shadow = self.shadow_if(is_undefined, inst, row, rule);
+            self.put(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// Two 32-bit sources.
+    pub(crate) fn int2(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32) -> u32,
+        rule: Rule,
+    ) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let (mut x, mut y) = (ZERO, ZERO);
+            let (a, b) =
+                (self.source_row(inst, 0, row, &mut x), self.source_row(inst, 1, row, &mut y));
+            let out = map2(a, b, &f);
+            let shadow = self.shadow_if(is_undefined, inst, row, rule);
+            self.put(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// Three 32-bit sources.
+    pub(crate) fn int3(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> u32,
+        rule: Rule,
+    ) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let (mut x, mut y, mut z) = (ZERO, ZERO, ZERO);
+            let (a, b) =
+                (self.source_row(inst, 0, row, &mut x), self.source_row(inst, 1, row, &mut y));
+            let out = map3(a, b, self.source_row(inst, 2, row, &mut z), &f);
+            let shadow = self.shadow_if(is_undefined, inst, row, rule);
+            self.put(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// Up to three sources of any width, handed over as 64 bits; the result has 64 bits.
+    pub(crate) fn wide(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u64, u64, u64) -> u64,
+        rule: Rule,
+    ) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let source = |k: usize| self.any_row(inst, k, row);
+            let (a, b, c) = (source(0), source(1), source(2));
+            let out = std::array::from_fn(|lane| f(a[lane], b[lane], c[lane]));
+            let shadow = self.shadow_if(is_undefined, inst, row, rule);
+            self.put_wide(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// A row of a source of 32 or 64 bits, zero-extended.
+    pub(crate) fn any_row(&self, inst: &Prepared, k: usize, row: usize) -> [u64; ROW_LANES] {
+        if inst.bits[k] == 64 {
+            return self.wide_row(inst, k, row);
+        }
+        let mut x = ZERO;
+        self.source_row(inst, k, row, &mut x).map(u64::from)
+    }
+
+    /// Sources and result of 16 bits, absent sources zero.
+    pub(crate) fn half(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> u32,
+        rule: Rule,
+    ) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let source = |k: usize| self.half_row(inst, k, row);
+            let out = map3(&source(0), &source(1), &source(2), &f);
+            let shadow = self.shadow_if(is_undefined, inst, row, rule);
+            self.put_half(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,98 @@
+//! Operations that read or write one bit a lane: carries, compares.
+
+use super::{Shadow, ZERO, low};
+use crate::exec::{Exec, Outcome};
+use crate::prepare::Prepared;
+use crate::taint::{self, Bits};
+use crate::wave::ROW_LANES;
+
+impl Exec<'_> {
+    /// The lanes of a mask source that are set.
+    pub(crate) fn mask_source(&self, inst: &Prepared, k: usize) -> Bits {
+        let wave_mask = self.lane_bits();
+        let source = inst.src[k];
+        Bits {
+            value: self.uniform(source) & wave_mask,
+            undefined: self.uniform_undefined(source) & wave_mask,
+        }
+    }
+
+    /// Two 32-bit sources, a carry in (source 2, where the row has it) and a carry out to the second
+    /// destination.
+    pub(crate) fn carry(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, bool) -> (u32, bool),
+    ) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        let carries_in = self.mask_source(inst, 2);
+        let mut carries_out = Bits::default();
+        for row in self.rows() {
+            let (mut x, mut y) = (ZERO, ZERO);
+            let (a, b) =
+                (self.source_row(inst, 0, row, &mut x), self.source_row(inst, 1, row, &mut y));
+            let mut out = ZERO;
+            for lane in 0..ROW_LANES {
+                let at = row * ROW_LANES + lane;
+                let (sum, carry) = f(a[lane], b[lane], carries_in.value >> at & 1 == 1);
+                out[lane] = sum;
+                carries_out.value |= u64::from(carry) << at;
+            }
+            let shadow = if is_undefined {
+                self.carry_shadow(inst, row, carries_in, &mut carries_out)
+            } else {
+                None
+            };
+            self.put(inst, row, &out, shadow);
+        }
+        carries_out.value &= self.wave.active;
+        carries_out.undefined &= self.wave.active;
+        self.set_lane_mask(inst, inst.dst[1], carries_out);
+        Ok(())
+    }
+
+    #[cold]
+    fn carry_shadow(
+        &self,
+        inst: &Prepared,
+        row: usize,
+        carries_in: Bits,
+        carries_out: &mut Bits,
+    ) -> Shadow {
+        let mut shadow = Box::new([ZERO; 2]);
+        for lane in 0..ROW_LANES {
+            let at = row * ROW_LANES + lane;
+            let carry = Bits { value: 0, undefined: carries_in.undefined >> at & 1 };
+            let undefined = taint::upwards([
+                self.source_bits(inst, 0, at),
+                self.source_bits(inst, 1, at),
+                carry,
+            ]);
+            shadow[0][lane] = low(undefined);
+            carries_out.undefined |= u64::from(undefined != 0) << at;
+        }
+        Some(shadow)
+    }
+
+    /// A comparison: the rows' bits to the first destination, or to EXEC.
+    pub(crate) fn compare(&mut self, inst: &Prepared, rows: impl Fn(&Self, usize) -> u32) -> Bits {
+        let is_undefined = self.is_any_undefined(inst);
+        let mut result = Bits::default();
+        for row in self.rows() {
+            result.value |= u64::from(rows(self, row)) << (row * ROW_LANES);
+        }
+        if is_undefined {
+            let undefined = |lane: usize| {
+                (self.source_bits(inst, 0, lane).undefined
+                    | self.source_bits(inst, 1, lane).undefined)
+                    != 0
+            };
+            result.undefined =
+                (0..self.wave.width as usize).map(|lane| u64::from(undefined(lane)) << lane).sum();
+        }
+        Bits {
+            value: result.value & self.wave.active,
+            undefined: result.undefined & self.wave.active,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Products of row-major matrices, and the formats of their elements.
+
+use isa::fragment::Shape;
+use isa::table::Element;
+
+use crate::float::{SIGN32, f16_to_f32, fma32};
+
+/// D = A · B + D, block by block: `step` takes an element of A, one of B and the sum so far, for each k in
+/// ascending order.
+pub(super) fn multiply<T: Copy, U: Copy>(
+    shape: Shape,
+    a: &[T],
+    b: &[T],
+    d: &mut [U],
+    step: impl Fn(T, T, U) -> U,
+) {
+    let (m, n, depth) = (shape.m as usize, shape.n as usize, shape.k as usize);
+    let rows_of_d = d.chunks_exact_mut(n);
+    for (row, (sums, factors)) in rows_of_d.zip(a.chunks_exact(depth)).enumerate() {
+        let block = row / m;
+        let rows_of_b = b[block * depth * n..].chunks_exact(n);
+        for (factor, others) in factors.iter().zip(rows_of_b) {
+            for (sum, other) in sums.iter_mut().zip(others) {
+                *sum = step(*factor, *other, *sum);
+            }
+        }
+    }
+}
+
+/// As [`multiply`] with fused multiply-add in binary32. Where every product is exact in binary32, a
+/// product and a sum give the same bits faster; NaN results are worked out by the slow way, which keeps
+/// their payloads.
+pub(super) fn multiply_f32(
+    shape: Shape,
+    element: Element,
+    a: &[u32],
+    b: &[u32],
+    c: &[u32],
+) -> Vec<u32> {
+    if are_products_exact(element, a) && are_products_exact(element, b) {
+        let floats = |bits: &[u32]| bits.iter().map(|bits| f32::from_bits(*bits)).collect();
+        let (a, b, mut d): (Vec<f32>, Vec<f32>, Vec<f32>) = (floats(a), floats(b), floats(c));
+        multiply(shape, &a, &b, &mut d, |a, b, sum| a * b + sum);
+        if !d.iter().any(|sum| sum.is_nan()) {
+            return d.into_iter().map(f32::to_bits).collect();
+        }
+    }
+    let mut d = c.to_vec();
+    multiply(shape, a, b, &mut d, fma32);
+    d
+}
+
+/// Whether the product of any two of these values (and of their like) is a binary32: always for formats
+/// of 16 bits and fewer but bfloat16, which has binary32's range; for it, when no exponent is extreme.
+fn are_products_exact(element: Element, values: &[u32]) -> bool {
+    // Exponents of ±60 leave products 2^±120, whose 16 significant bits are far from both limits.
+    let is_moderate = |bits: u32| {
+        let exponent = bits >> 23 & 0xff;
+        bits & !SIGN32 == 0 || exponent == 255 || (67..=187).contains(&exponent)
+    };
+    match element {
+        Element::F16 | Element::Fp8 | Element::Bf8 => true,
+        Element::Bf16 => values.iter().all(|bits| is_moderate(*bits)),
+        _ => false,
+    }
+}
+
+/// A float of up to 32 bits as binary32 bits, exact.
+///
+/// Source: OCP 8-bit Floating Point Specification for the 8-bit formats: E5M2 is the high byte of a
+/// binary16; E4M3 has bias 7, no infinities, and NaN with all bits but the sign set.
+pub(super) fn widen(element: Element, bits: u32) -> u32 {
+    match element {
+        Element::F16 => f16_to_f32(bits),
+        Element::Bf16 => bits << 16,
+        Element::Bf8 => f16_to_f32(bits << 8),
+        Element::Fp8 => e4m3_to_f32(bits),
+        _ => bits,
+    }
+}
+
+fn e4m3_to_f32(bits: u32) -> u32 {
+    let sign = (bits & 0x80) << 24;
+    let (exponent, fraction) = (bits >> 3 & 15, bits & 7);
+    let magnitude = match (exponent, fraction) {
+        (15, 7) => 0x7fc0_0000,
+        (0, _) => (fraction as f32 / 512.0).to_bits(),
+        _ => (exponent + 120) << 23 | fraction << 20,
+    };
+    sign | magnitude
+}
+
+/// The low `width` bits as a number.
+pub(super) fn integer(bits: u64, width: u32, is_signed: bool) -> i64 {
+    let unused = 64 - width;
+    let high = bits << unused;
+    if is_signed { high.cast_signed() >> unused } else { (high >> unused).cast_signed() }
+}

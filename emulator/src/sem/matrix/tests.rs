@@ -1,0 +1,441 @@
+//! Whole matrices through single instructions, against plain triple loops.
+//!
+//! Positions are worked out here a second time, from the tables of the ISA manuals ("lane l holds row
+//! l % 32, …"), not from `isa::fragment`. Expected values are exact: sums of small integers, which no order
+//! of additions rounds, or a chain of `f64` operations that is exact by construction.
+
+use isa::fragment::Shape;
+use isa::inst::{Inst, MAX_OPERANDS, Modifiers};
+use isa::reg::InlineFloat;
+use isa::table::{Element, Matrix, Op, Ty};
+use isa::{Operand, Target};
+
+use crate::exec::Exec;
+use crate::fault::Cause;
+use crate::finding::{Finding, Findings, Rule};
+use crate::lds::Lds;
+use crate::machine::Options;
+use crate::memory::{Cursor, Memory};
+use crate::prepare::prepare;
+use crate::program::Program;
+use crate::report::Counts;
+use crate::scratch::Scratch;
+use crate::sem::{self, Meaning};
+use crate::wave::{Wave, scalar};
+
+/// First registers of the operands.
+const D: u8 = 0;
+const A: u8 = 64;
+const B: u8 = 96;
+const C: u8 = 128;
+
+/// One wave and one matrix operation.
+struct Bench {
+    target: Target,
+    op: Matrix,
+    shape: Shape,
+    wave: Wave,
+    inst: Inst,
+}
+
+impl Bench {
+    fn new(op: Matrix) -> Bench {
+        let row = op.row();
+        let target = if row.gfx950.is_some() { Target::Gfx950 } else { Target::Gfx1100 };
+        let mut operands = [Operand::None; MAX_OPERANDS];
+        operands[..4].copy_from_slice(&[D, A, B, C].map(Operand::Vgpr));
+        let inst = Inst {
+            op: Op::Matrix(op),
+            encoding: row.form(target).expect("the target has it").encoding,
+            size_bytes: 8,
+            operands,
+            mods: Modifiers::default(),
+            dual: None,
+        };
+        let mut wave = Wave::new(target);
+        wave.n_vectors = [256, 256];
+        wave.reset(0, 0, 0x3f0);
+        wave.set_mask(scalar::EXEC, u64::MAX >> (64 - wave.width), 0);
+        wave.active = wave.exec();
+        let shape = Shape::of(op).expect("dense");
+        let mut bench = Bench { target, op, shape, wave, inst };
+        for register in 0..160 {
+            (0..bench.lanes()).for_each(|lane| bench.write(register, lane, u32::MAX, 0x5555_5555));
+        }
+        bench
+    }
+
+    fn lanes(&self) -> usize {
+        self.wave.width as usize
+    }
+
+    fn element(&self, position: usize) -> Element {
+        let Ty::Tile(element, _) = self.op.row().operands[position].ty else {
+            panic!("{:?}: no fragment", self.op)
+        };
+        element
+    }
+
+    fn write(&mut self, register: u8, lane: usize, mask: u32, value: u32) {
+        self.wave.vectors.write_lane(register.into(), lane, mask, value, 0);
+    }
+
+    /// Lane and number in the lane of A[block][i][k], and of B[block][k][j] with j for i.
+    fn factor_place(&self, block: usize, i: usize, k: usize) -> (usize, usize) {
+        let Shape { m, k: depth, blocks, .. } = self.shape;
+        if self.target == Target::Gfx1100 {
+            return (i, k);
+        }
+        let lanes_per_step = (m * blocks) as usize;
+        let elements = depth as usize * lanes_per_step / 64;
+        (k / elements * lanes_per_step + block * m as usize + i, k % elements)
+    }
+
+    /// Lane and number in the lane of D[block][i][j].
+    fn result_place(&self, block: usize, i: usize, j: usize) -> (usize, usize) {
+        let Shape { m, blocks, .. } = self.shape;
+        match (m, blocks, self.element(0)) {
+            (_, _, _) if self.target == Target::Gfx1100 => (i % 2 * 16 + j, i / 2),
+            (16, 1, Element::F64) => (i % 4 * 16 + j, i / 4),
+            (4, _, Element::F64) => (i * 16 + block * 4 + j, 0),
+            (32, ..) => (i / 4 % 2 * 32 + j, block * 16 + i / 8 * 4 + i % 4),
+            (16, ..) => (i / 4 * 16 + j, block * 4 + i % 4),
+            (4, ..) => (block * 4 + j, i),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Puts element `number` of a lane.
+    fn put(&mut self, first: u8, position: usize, (lane, number): (usize, usize), bits: u64) {
+        let width = self.element(position).bits();
+        let is_result = position == 0 || position == 3;
+        if self.target == Target::Gfx1100 && is_result {
+            let half = if width == 16 && self.inst.mods.op_sel & 4 != 0 { 16 } else { 0 };
+            let mask = (u64::MAX >> (64 - width)) as u32;
+            return self.write(first + number as u8, lane, mask << half, (bits as u32) << half);
+        }
+        let copies =
+            if self.target == Target::Gfx1100 { vec![lane, lane + 16] } else { vec![lane] };
+        for lane in copies {
+            for word in 0..width.div_ceil(32) {
+                let bit = number as u32 * width + 32 * word;
+                let mask = (u64::MAX >> (64 - width.min(32))) as u32;
+                let value = (bits >> (32 * word)) as u32;
+                let register = first + (bit / 32) as u8;
+                self.write(register, lane, mask << (bit % 32), value << (bit % 32));
+            }
+        }
+    }
+
+    fn result(&self, block: usize, i: usize, j: usize) -> u64 {
+        let (lane, number) = self.result_place(block, i, j);
+        let width = self.element(0).bits();
+        let words = if width == 64 { 2 } else { 1 };
+        let word = |word: usize| {
+            let register = usize::from(D) + number * words + word;
+            u64::from(self.wave.vectors.lane(register as u16, lane)) << (32 * word)
+        };
+        let half = if width == 16 && self.inst.mods.op_sel & 4 != 0 { 16 } else { 0 };
+        (0..words).map(word).sum::<u64>() >> half & (u64::MAX >> (64 - width))
+    }
+
+    fn fill(
+        &mut self,
+        a: impl Fn(usize, usize, usize) -> u64,
+        b: impl Fn(usize, usize, usize) -> u64,
+    ) {
+        let Shape { m, n, k, blocks } = self.shape;
+        for block in 0..blocks as usize {
+            for depth in 0..k as usize {
+                for i in 0..m as usize {
+                    self.put(A, 1, self.factor_place(block, i, depth), a(block, i, depth));
+                }
+                for j in 0..n as usize {
+                    self.put(B, 2, self.factor_place(block, j, depth), b(block, depth, j));
+                }
+            }
+        }
+    }
+
+    fn fill_c(&mut self, c: impl Fn(usize, usize, usize) -> u64) {
+        for (block, i, j) in self.results() {
+            self.put(C, 3, self.result_place(block, i, j), c(block, i, j));
+        }
+    }
+
+    fn results(&self) -> Vec<(usize, usize, usize)> {
+        let Shape { m, n, blocks, .. } = self.shape;
+        let pairs = move |block| {
+            (0..m as usize).flat_map(move |i| (0..n as usize).map(move |j| (block, i, j)))
+        };
+        (0..blocks as usize).flat_map(pairs).collect()
+    }
+
+    fn run(&mut self) -> Result<Vec<Finding>, Box<Cause>> {
+        let prepared = prepare(0, self.inst, self.target).map_err(Box::new)?;
+        let program = Program::new(self.target, 0, std::iter::empty());
+        let mut findings = Findings::default();
+        let mut exec = Exec {
+            wave: &mut self.wave,
+            memory: &mut Memory::new(0),
+            lds: &mut Lds::new(0),
+            scratch: &mut Scratch::new(0, 0),
+            findings: &mut findings,
+            counts: &mut Counts::default(),
+            options: &Options::default(),
+            program: &program,
+            target: self.target,
+            kernel: "matrix",
+            workgroup: [0; 3],
+            cursor: Cursor::default(),
+        };
+        (prepared.run)(&mut exec, &prepared)?;
+        Ok(findings.into_parts().0)
+    }
+}
+
+fn dense() -> impl Iterator<Item = Matrix> {
+    let ops = Matrix::ROWS.iter().map(|row| match row.op {
+        Op::Matrix(op) => op,
+        other => panic!("{other:?}"),
+    });
+    ops.filter(|op| Shape::of(*op).is_some())
+}
+
+/// A small integer as an element.
+fn encode(element: Element, value: i32) -> u64 {
+    match element {
+        Element::F64 => f64::from(value).to_bits(),
+        Element::F32 => (value as f32).to_bits().into(),
+        Element::F16 => half::f16::from_f32(value as f32).to_bits().into(),
+        Element::Bf16 => half::bf16::from_f32(value as f32).to_bits().into(),
+        // Signed magnitudes 0 to 3 in E4M3 and E5M2.
+        Element::Fp8 => [0x00, 0x38, 0x40, 0x44][value.unsigned_abs() as usize] | sign(value),
+        Element::Bf8 => [0x00, 0x3c, 0x40, 0x42][value.unsigned_abs() as usize] | sign(value),
+        Element::I32 => u64::from(value.cast_unsigned()),
+        Element::I8 | Element::Iu8 => u64::from(value.cast_unsigned() & 0xff),
+        Element::Iu4 => u64::from(value.cast_unsigned() & 0xf),
+    }
+}
+
+fn sign(value: i32) -> u64 {
+    if value < 0 { 0x80 } else { 0 }
+}
+
+/// A number from −3 to 3 that depends on every index.
+fn small(seed: usize, x: usize, y: usize, z: usize) -> i32 {
+    let mixed = (seed + 131 * x + 31 * y + 7 * z + x * y * 13 + y * z * 5) * 2_654_435_761;
+    (mixed / 128 % 7) as i32 - 3
+}
+
+#[test]
+fn every_dense_operation_multiplies_whole_matrices() {
+    for op in dense() {
+        let mut bench = Bench::new(op);
+        let (ea, eb, ed) = (bench.element(1), bench.element(2), bench.element(0));
+        let unsigned = matches!(ea, Element::Iu8 | Element::Iu4);
+        bench.inst.mods.neg = if unsigned { 3 } else { 0 };
+        let (a, b) = (|b, i, k| small(1, b, i, k), |b, k, j| small(2, b, k, j));
+        let c = |b, i, j| 5 * small(3, b, i, j);
+        bench.fill(|x, y, z| encode(ea, a(x, y, z)), |x, y, z| encode(eb, b(x, y, z)));
+        bench.fill_c(|x, y, z| encode(ed, c(x, y, z)));
+        assert_eq!(bench.run().map(|findings| findings.len()), Ok(0), "{op:?}");
+        for (block, i, j) in bench.results() {
+            let products = (0..bench.shape.k as usize).map(|k| a(block, i, k) * b(block, k, j));
+            let want = c(block, i, j) + products.sum::<i32>();
+            let got = bench.result(block, i, j);
+            assert_eq!(
+                got,
+                encode(ed, want),
+                "{op:?} block {block}, row {i}, column {j}: want {want}"
+            );
+        }
+    }
+}
+
+#[test]
+fn sums_run_over_ascending_k_and_round_once_a_product() {
+    let mut bench = Bench::new(Matrix::VMfmaF3216x16x16F16);
+    // 2^24 + 1 rounds to 2^24 (ties to even), so that ones vanish while the sum is there.
+    let row = |k: usize| [4096.0, 1.0, 1.0, -4096.0, 1.0].get(k).copied().unwrap_or(0.0);
+    let column = |k: usize| if k == 0 || k == 3 { 4096.0 } else { 1.0 };
+    let bits = |value: f32| u64::from(half::f16::from_f32(value).to_bits());
+    bench.fill(|_, _, k| bits(row(k)), |_, k, _| bits(column(k)));
+    bench.fill_c(|_, _, _| 0);
+    assert!(bench.run().is_ok());
+    assert_eq!(f32::from_bits(bench.result(0, 3, 5) as u32), 1.0);
+}
+
+#[test]
+fn subnormals_infinities_and_nans() {
+    let run = |a: u32, b: u32, c: u32| {
+        let mut bench = Bench::new(Matrix::VMfmaF3216x16x16Bf16);
+        let first = |k: usize, bits: u32| if k == 0 { u64::from(bits) } else { 0 };
+        bench.fill(|_, _, k| first(k, a), |_, k, _| first(k, b));
+        bench.fill_c(|_, _, _| c.into());
+        assert!(bench.run().is_ok());
+        bench.result(0, 9, 2) as u32
+    };
+    // The smallest bfloat16 subnormal times 1, and 1.125 · 2^-148, which rounds to 2^-148.
+    assert_eq!(run(0x0001, 0x3f80, 0), 0x0001_0000);
+    assert_eq!(run(0x0090, 0x3480, 0), 2);
+    // 2^127 · 2 − 2^127 is finite only when the product is not rounded.
+    assert_eq!(run(0x7f00, 0x4000, 0xff00_0000), 0x7f00_0000);
+    assert_eq!(run(0x7f80, 0x3f80, 0x3f80_0000), 0x7f80_0000);
+    // 0 · ∞, ∞ − ∞ and a NaN operand.
+    assert_eq!(run(0x7f80, 0x0000, 0), 0x7fc0_0000);
+    assert_eq!(run(0x7f80, 0x3f80, 0xff80_0000), 0x7fc0_0000);
+    assert_eq!(run(0x3f80, 0x3f80, 0x7f81_2345), 0x7fc1_2345);
+    assert_eq!(run(0x0000, 0x0000, 0x8000_0000), 0);
+}
+
+#[test]
+fn eight_bit_floats_decode_as_the_ocp_formats() {
+    for bits in 0..=255_u32 {
+        let value = |exponent_bits: u32, bias: i32| {
+            let fraction_bits = 7 - exponent_bits;
+            let (exponent, fraction) =
+                ((bits & 0x7f) >> fraction_bits, bits & ((1 << fraction_bits) - 1));
+            let unit = f64::from(fraction) / f64::from(1 << fraction_bits);
+            let magnitude = match exponent {
+                0 => unit * 2_f64.powi(1 - bias),
+                _ => (1.0 + unit) * 2_f64.powi(exponent as i32 - bias),
+            };
+            if bits & 0x80 != 0 { -magnitude } else { magnitude }
+        };
+        let widen = |element| f32::from_bits(super::arithmetic::widen(element, bits));
+        let (fp8, bf8) = (widen(Element::Fp8), widen(Element::Bf8));
+        match bits & 0x7f {
+            0x7f => assert!(fp8.is_nan() && bf8.is_nan()),
+            magnitude => {
+                assert_eq!(f64::from(fp8), value(4, 7), "{bits:#x}");
+                match magnitude {
+                    0x7c => assert!(bf8.is_infinite()),
+                    0x7d.. => assert!(bf8.is_nan()),
+                    _ => assert_eq!(f64::from(bf8), value(5, 15), "{bits:#x}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn binary64_negates_by_blgp_and_is_fused() {
+    let mut bench = Bench::new(Matrix::VMfmaF6416x16x4F64);
+    bench.inst.mods.blgp = 0b101;
+    let tiny = 1.0 + f64::EPSILON;
+    let first = |k: usize, value: f64| if k == 0 { value.to_bits() } else { 0 };
+    bench.fill(|_, _, k| first(k, tiny), |_, k, _| first(k, tiny));
+    bench.fill_c(|_, _, _| (-1.0_f64).to_bits());
+    assert!(bench.run().is_ok());
+    // −(1 + ε)² + 1 = −2ε − ε², of which a rounded product would lose ε².
+    let want = -2.0 * f64::EPSILON - f64::EPSILON * f64::EPSILON;
+    assert_eq!(f64::from_bits(bench.result(0, 7, 11)), want);
+}
+
+#[test]
+fn integers_wrap_or_clamp() {
+    let run = |clamp: bool, neg: u8| {
+        let mut bench = Bench::new(Matrix::VWmmaI3216x16x16Iu8);
+        bench.inst.mods.clamp = clamp;
+        bench.inst.mods.neg = neg;
+        bench.fill(|_, _, _| 0xff, |_, _, _| 0xff);
+        bench.fill_c(|_, _, _| i32::MAX as u64);
+        assert!(bench.run().is_ok());
+        (bench.result(0, 1, 1) as u32).cast_signed()
+    };
+    assert_eq!(run(false, 0), i32::MAX.wrapping_add(16 * 255 * 255));
+    assert_eq!(run(true, 0), i32::MAX);
+    assert_eq!(run(true, 1), i32::MAX - 16 * 255);
+    assert_eq!(run(true, 3), i32::MAX, "16 more than the maximum");
+}
+
+#[test]
+fn wmma_keeps_the_other_half_and_takes_signs() {
+    for (op, ones) in
+        [(Matrix::VWmmaF1616x16x16F16, 0x3c00_u64), (Matrix::VWmmaBf1616x16x16Bf16, 0x3f80)]
+    {
+        let mut bench = Bench::new(op);
+        bench.inst.mods.op_sel = 4;
+        // Even elements of A negated, C = −|C|.
+        (bench.inst.mods.neg, bench.inst.mods.neg_hi) = (0b101, 0b100);
+        let element = bench.element(0);
+        bench.fill(|_, i, k| if k == i / 4 { ones } else { 0 }, |_, _, _| ones);
+        bench.fill_c(|_, _, _| encode(element, 2));
+        assert!(bench.run().is_ok());
+        assert_eq!(bench.result(0, 0, 3), encode(element, -3), "{op:?}: k = 0 is negated");
+        assert_eq!(bench.result(0, 4, 3), encode(element, -1), "{op:?}: k = 1 is not");
+        let low = bench.wave.vectors.lane(D.into(), 3) & 0xffff;
+        assert_eq!(low, 0x5555, "{op:?}: the half that OP_SEL does not choose");
+    }
+}
+
+#[test]
+fn inline_constants_stand_for_every_element_of_c() {
+    for op in dense().filter(|op| !matches!(op, Matrix::VMfmaF644x4x44bF64)) {
+        let mut bench = Bench::new(op);
+        let element = bench.element(0);
+        bench.inst.operands[3] = Operand::Float(InlineFloat::Two);
+        bench.fill(|_, _, _| 0, |_, _, _| 0);
+        assert!(bench.run().is_ok());
+        let two = if element == Element::I32 { 0x4000_0000 } else { encode(element, 2) };
+        assert_eq!(bench.result(0, 1, 2), two, "{op:?}");
+    }
+}
+
+#[test]
+fn undefined_bits_reach_exactly_the_elements_that_depend_on_them() {
+    let mut bench = Bench::new(Matrix::VMfmaF3232x32x42bF16);
+    bench.fill(|_, _, _| 0, |_, _, _| 0);
+    bench.fill_c(|_, _, _| 0);
+    let (lane, number) = bench.factor_place(1, 6, 3);
+    bench.wave.vectors.write_lane(
+        u16::from(A) + number as u16 / 2,
+        lane,
+        0xffff_0000,
+        0,
+        0x10_0000,
+    );
+    assert!(bench.run().is_ok());
+    for (block, i, j) in bench.results() {
+        let (lane, number) = bench.result_place(block, i, j);
+        let undefined = bench.wave.vectors.lane_bits(u16::from(D) + number as u16, lane).undefined;
+        let want = if (block, i) == (1, 6) { 0xffff_ffff } else { 0 };
+        assert_eq!(undefined, want, "block {block}, row {i}, column {j}");
+    }
+}
+
+#[test]
+fn partial_exec_and_unequal_copies_are_findings() {
+    let rules = |bench: &mut Bench| {
+        let findings = bench.run().expect("runs");
+        findings.iter().map(|finding| finding.rule).collect::<Vec<Rule>>()
+    };
+    let mut bench = Bench::new(Matrix::VMfmaF324x4x416bF16);
+    bench.fill(|_, _, _| 0x3c00, |_, _, _| 0x3c00);
+    bench.fill_c(|_, _, _| 0);
+    bench.wave.set_mask(scalar::EXEC, u64::MAX - 2, 0);
+    bench.wave.active = bench.wave.exec();
+    assert_eq!(rules(&mut bench), [Rule::PartialExec]);
+    let (lane, _) = bench.result_place(0, 0, 1);
+    assert_eq!((lane, bench.result(0, 0, 1)), (1, u64::from(4_f32.to_bits())), "EXEC is ignored");
+
+    let mut bench = Bench::new(Matrix::VWmmaF3216x16x16F16);
+    bench.fill(|_, _, _| 0, |_, _, _| 0);
+    bench.fill_c(|_, _, _| 0);
+    assert_eq!(rules(&mut bench), []);
+    bench.write(B + 3, 20, u32::MAX, 1);
+    assert_eq!(rules(&mut bench), [Rule::LaneDuplication]);
+}
+
+#[test]
+fn what_has_no_witness_is_refused() {
+    for row in Matrix::ROWS {
+        let Op::Matrix(op) = row.op else { panic!("{:?}", row.op) };
+        let is_refused = matches!(sem::meaning(row.op), Meaning::Unsupported);
+        assert_eq!(is_refused, Shape::of(op).is_none(), "{op:?}");
+    }
+    let mut bench = Bench::new(Matrix::VMfmaF3232x32x42bF16);
+    bench.inst.mods.cbsz = 1;
+    assert!(matches!(bench.run().map_err(|cause| *cause), Err(Cause::Unsupported { .. })));
+}

@@ -1,0 +1,142 @@
+//! Launches: what is refused before anything runs, and what a launch promises.
+
+use codeobj::CodeObject;
+use isa::Target;
+use wavesmith_emulator::{
+    Access, Dispatch, Fault, LaunchError, LoadedObject, Machine, MemoryError, Options, Step,
+};
+
+use crate::bench::fixture;
+
+const TARGET: Target = Target::Gfx1100;
+
+fn machine() -> (Machine, LoadedObject, CodeObject) {
+    let object = fixture("vector_add", TARGET);
+    let mut machine = Machine::new(TARGET, Options::default());
+    let loaded = machine.load(&object).expect("loads");
+    (machine, loaded, object)
+}
+
+fn dispatch(object: LoadedObject) -> Dispatch<'static> {
+    Dispatch {
+        object,
+        kernel: "vector_add",
+        workgroups: [1, 1, 1],
+        workgroup_size: [100, 1, 1],
+        kernarg: &[0; 28],
+        dynamic_lds_bytes: 0,
+    }
+}
+
+/// The error of a launch that must be refused.
+fn refusal(change: impl FnOnce(&mut Dispatch<'static>)) -> LaunchError {
+    let (mut machine, loaded, _) = machine();
+    let mut dispatch = dispatch(loaded);
+    change(&mut dispatch);
+    match machine.dispatch(&dispatch) {
+        Err(Fault::Launch(error)) => error,
+        other => panic!("expected a refusal, got {other:?}"),
+    }
+}
+
+#[test]
+fn a_code_object_for_another_target_is_refused() {
+    let mut machine = Machine::new(Target::Gfx950, Options::default());
+    let error = machine.load(&fixture("vector_add", Target::Gfx1100)).expect_err("refused");
+    assert_eq!(error, LaunchError::WrongTarget { got: Target::Gfx1100, expected: Target::Gfx950 });
+}
+
+#[test]
+fn unknown_kernels_are_named_with_what_there_is() {
+    let error = refusal(|dispatch| dispatch.kernel = "vector_ad").to_string();
+    assert!(error.contains("vector_ad") && error.contains("vector_add"), "{error}");
+}
+
+#[test]
+fn sizes_out_of_range_say_limit_and_unit() {
+    let limit = |error: LaunchError| match error {
+        LaunchError::Limit { what, got, limit, unit, .. } => (what, got, limit, unit),
+        other => panic!("{other}"),
+    };
+    let error = refusal(|dispatch| dispatch.workgroup_size = [101, 1, 1]);
+    assert_eq!(limit(error), ("workgroup size", 101, 100, "work-items"));
+    let error = refusal(|dispatch| dispatch.workgroup_size = [0, 1, 1]);
+    assert_eq!(limit(error), ("workgroup size", 0, 100, "work-items"));
+    let error = refusal(|dispatch| dispatch.dynamic_lds_bytes = 65_537);
+    assert_eq!(limit(error), ("LDS of a workgroup", 65_537, 65_536, "bytes"));
+    let error = refusal(|dispatch| dispatch.kernarg = &[0; 29]);
+    assert_eq!(limit(error), ("kernel arguments", 29, 28, "bytes"));
+    let error = refusal(|dispatch| dispatch.workgroups = [u32::MAX, 1, 1]);
+    assert_eq!(limit(error).0, "grid");
+    let error = refusal(|dispatch| dispatch.workgroups = [1, 0, 1]);
+    assert_eq!(limit(error).0, "grid");
+}
+
+#[test]
+fn memory_has_a_limit_and_buffers_have_ends() {
+    let mut machine =
+        Machine::new(TARGET, Options { memory_limit_bytes: 1000, ..Options::default() });
+    let memory = machine.memory_mut();
+    let buffer = memory.allocate("small", 600, Access::ReadWrite).expect("fits");
+    let error = memory.allocate("large", 401, Access::ReadWrite).expect_err("does not fit");
+    assert!(
+        matches!(error, MemoryError::OutOfMemory { used_bytes: 600, limit_bytes: 1000, .. }),
+        "{error}"
+    );
+    assert!(memory.allocate("endless", u64::MAX, Access::ReadWrite).is_err());
+    assert!(!memory.all_written(buffer).expect("live"));
+    memory.write(buffer, 0, &[7; 600]).expect("fits");
+    assert!(memory.all_written(buffer).expect("live"));
+    assert!(matches!(
+        memory.write(buffer, 599, &[0; 2]),
+        Err(MemoryError::HostOutOfBounds { end_bytes: 601, .. })
+    ));
+    memory.free(buffer).expect("live");
+    assert_eq!(memory.free(buffer), Err(MemoryError::NoSuchBuffer));
+    memory.allocate("large", 1000, Access::ReadWrite).expect("freed bytes are free again");
+}
+
+#[test]
+fn a_dispatch_gives_back_what_it_allocated() {
+    let object = fixture("vector_add", TARGET);
+    let options = Options { memory_limit_bytes: 1 << 14, ..Options::default() };
+    let mut machine = Machine::new(TARGET, options);
+    let loaded = machine.load(&object).expect("loads");
+    for _ in 0..1000 {
+        // No work-item is inside n = 0, so nothing is loaded through the null pointers.
+        machine.dispatch(&dispatch(loaded)).expect("runs");
+    }
+}
+
+#[test]
+fn an_object_of_another_machine_is_refused() {
+    let (_, loaded, _) = machine();
+    let mut empty = Machine::new(TARGET, Options::default());
+    assert!(matches!(
+        empty.dispatch(&dispatch(loaded)),
+        Err(Fault::Launch(LaunchError::NotLoaded))
+    ));
+}
+
+#[test]
+fn a_tracer_sees_every_instruction_in_order() {
+    let (mut machine, loaded, object) = machine();
+    let mut steps: Vec<Step> = Vec::new();
+    let report =
+        machine.dispatch_traced(&dispatch(loaded), &mut |step| steps.push(step)).expect("runs");
+    assert_eq!(steps.len() as u64, report.wave_instructions);
+    assert_eq!(steps[0].site.address, object.kernels[0].entry_address);
+    assert_eq!(steps.last().map(|step| step.site.instruction.as_str()), Some("s_endpgm"));
+    // 100 work-items: three full waves and one of four lanes.
+    assert_eq!(steps[0].exec, 0xffff_ffff);
+    assert!(steps.iter().any(|step| step.place.wave == 3 && step.exec == 0xf));
+}
+
+#[test]
+fn the_same_dispatch_gives_the_same_report() {
+    let run = || {
+        let (mut machine, loaded, _) = machine();
+        machine.dispatch(&dispatch(loaded)).expect("runs")
+    };
+    assert_eq!(run(), run());
+}
