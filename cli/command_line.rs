@@ -33,6 +33,8 @@ enum Verb {
     Emit(verbs::emit::Args),
     /// Emit, load, launch, and compare with the float64 reference
     Run(verbs::run::Args),
+    /// Run any code object on the emulator
+    Emulate(verbs::emulate::Args),
     /// What a loader will see of a code object
     Inspect(verbs::inspect::Args),
     /// The code of a code object
@@ -66,6 +68,7 @@ fn run(command_line: CommandLine) -> Result<Outcome, CliError> {
         Verb::Check(args) => verbs::check::run(&args, json),
         Verb::Emit(args) => verbs::emit::run(&args, json),
         Verb::Run(args) => verbs::run::run(&args, json),
+        Verb::Emulate(args) => verbs::emulate::run(&args, json),
         Verb::Inspect(args) => verbs::inspect::run(&args, json),
         Verb::Disasm(args) => verbs::disasm::run(&args, json),
         Verb::Golden(args) => verbs::golden::run(&args, json),

@@ -2,11 +2,14 @@
 
 use codeobj::{CodeObjectError, UnknownKernel};
 use emit::llvm::EmitError;
+use emulator::LaunchError;
 use isa::target::UnknownTarget;
 use oracle::OracleError;
 use runtime::{DeviceError, PlanFailure};
 use specs::{InvalidProblem, PlanError, UnreadableSpec, Violation};
 
+use crate::emulate::bind::ArgumentsError;
+use crate::emulate::tensor::TensorError;
 use crate::files::FileError;
 use crate::golden::GoldenError;
 use crate::harness::tensor_file::TensorFileError;
@@ -56,6 +59,34 @@ pub enum CliError {
     /// A launch plan that cannot be made.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// A problem that would not fit memory.
+    #[error(
+        "the problem's tensors take {got_bytes} bytes, the limit of a run is {limit_bytes} bytes (the float64 \
+         reference takes about six times as much): reduce batch or pool_slots"
+    )]
+    TooLarge {
+        /// Bytes of its tensors.
+        got_bytes: u64,
+        /// Bytes they may take.
+        limit_bytes: u64,
+    },
+    /// Specs that could not be read, already reported one by one.
+    #[error("{unread} of {of} specs cannot be read")]
+    Unread {
+        /// How many could not.
+        unread: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// Goldens of which none could be compared.
+    #[error(
+        "none of the {not_comparable} records could be compared: {}",
+        "the lines above say why; `wavesmith doctor` shows what is missing"
+    )]
+    NothingCompared {
+        /// How many.
+        not_comparable: usize,
+    },
     /// A file of tensors that is no problem of the spec.
     #[error(transparent)]
     Tensors(#[from] TensorFileError),
@@ -76,6 +107,15 @@ pub enum CliError {
     /// A code object without that kernel.
     #[error(transparent)]
     UnknownKernel(#[from] UnknownKernel),
+    /// Values that do not fit the arguments of a code object's kernel.
+    #[error(transparent)]
+    Arguments(#[from] ArgumentsError),
+    /// An array that cannot be read or saved.
+    #[error(transparent)]
+    Array(#[from] TensorError),
+    /// A launch that the emulator cannot start.
+    #[error(transparent)]
+    Refused(#[from] LaunchError),
     /// A device that failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -107,12 +147,20 @@ impl CliError {
             | CliError::Spec(_)
             | CliError::Tensors(_)
             | CliError::CodeObject { .. }
-            | CliError::UnknownKernel(_) => 2,
+            | CliError::Arguments(_)
+            | CliError::Array(_)
+            | CliError::UnknownKernel(_)
+            | CliError::Unread { .. } => 2,
             CliError::Problem(problem) => problem_code(problem),
             CliError::Plan(PlanError::InvalidProblem(problem)) => problem_code(problem),
             CliError::Emit(error) if error.cause.is_unavailable() => 3,
+            CliError::NothingCompared { .. } => 3,
             CliError::Golden(error) => error.exit_code(),
+            // The launch is right, but the emulator cannot do what the kernel's descriptor asks for.
+            CliError::Refused(LaunchError::Descriptor { .. }) => 1,
+            CliError::Refused(_) => 2,
             CliError::BrokenRules { .. }
+            | CliError::TooLarge { .. }
             | CliError::Plan(_)
             | CliError::Kernel(_)
             | CliError::Emit(_)

@@ -1,6 +1,6 @@
 //! Reading with a size limit and writing whole: a file either has its new content or its old one.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -66,30 +66,58 @@ pub fn read_text(path: &Path, what: &'static str, limit_bytes: u64) -> Result<St
     })
 }
 
-/// Writes a file under a temporary name beside it and renames it when it is whole. Folders on the
-/// way are made.
+/// Makes the folder that a file is to stand in.
 ///
 /// # Errors
-/// [`FileError::Io`]; the file is then as it was.
+/// [`FileError::Io`] when the system refuses.
+pub fn make_folder_of(path: &Path) -> Result<(), FileError> {
+    let io = |source| FileError::Io { action: "make the folder of", path: path.to_owned(), source };
+    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(io)
+}
+
+/// Writes a file under a temporary name beside it and renames it when it is whole. A link is
+/// followed, an existing file keeps its permissions, and what is no regular file (a device, a pipe) is
+/// written through.
+///
+/// # Errors
+/// [`FileError::Io`]; a regular file is then as it was.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let io = |source| FileError::Io { action: "write", path: path.to_owned(), source };
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(io(std::io::ErrorKind::IsADirectory.into())),
+        Ok(found) if !found.is_file() => write_through(path, bytes).map_err(io),
+        Ok(found) => replace(path, bytes, Some(found.permissions())).map_err(io),
+        Err(_) => replace(path, bytes, None).map_err(io),
+    }
+}
+
+fn write_through(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = File::options().write(true).open(path)?;
+    file.write_all(bytes)?;
+    file.flush()
+}
+
+fn replace(path: &Path, bytes: &[u8], permissions: Option<Permissions>) -> std::io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    fs::create_dir_all(folder).map_err(io)?;
-    let mut temporary = NamedTempFile::new_in(folder).map_err(io)?;
-    temporary.write_all(bytes).map_err(io)?;
-    // A temporary file is private to its owner; an artefact is for everybody the umask allows.
-    set_readable(temporary.as_file()).map_err(io)?;
-    temporary.persist(path).map_err(|error| io(error.error))?;
+    let mut temporary = NamedTempFile::new_in(folder)?;
+    temporary.write_all(bytes)?;
+    match permissions {
+        Some(permissions) => temporary.as_file().set_permissions(permissions)?,
+        // A temporary file is private to its owner; an artefact is for everybody.
+        None => set_readable(temporary.as_file())?,
+    }
+    temporary.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
 #[cfg(unix)]
 fn set_readable(file: &File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
+    file.set_permissions(Permissions::from_mode(0o644))
 }
 
 #[cfg(not(unix))]
@@ -104,12 +132,34 @@ mod tests {
     #[test]
     fn a_file_is_whole_or_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("deep/er/file.bin");
+        let path = folder.path().join("file.bin");
         write(&path, b"one").unwrap();
         write(&path, b"two").unwrap();
         assert_eq!(read(&path, "a test", 3).unwrap(), b"two");
-        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
-        assert!(matches!(write(&path.join("below"), b""), Err(FileError::Io { .. })));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        for wrong in [path.join("below"), folder.path().join("none/file"), folder.path().to_owned()]
+        {
+            assert!(matches!(write(&wrong, b""), Err(FileError::Io { .. })), "{}", wrong.display());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_modes_and_devices_survive() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, b"old").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write(&link, b"new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        write(Path::new("/dev/null"), b"gone").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        let full = write(Path::new("/dev/full"), b"no").unwrap_err().to_string();
+        assert!(full.contains("/dev/full"), "{full}");
     }
 
     #[test]

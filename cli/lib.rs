@@ -1,9 +1,10 @@
 //! The command line of wavesmith and what its verbs share: the path from a spec file to verified
-//! bytes ([`pipeline`]), the harness that runs and judges a kernel ([`harness`]), and goldens
-//! ([`golden`]). The binaries are thin; tests, benches and examples use this library.
+//! bytes ([`pipeline`]), the harness that runs and judges a kernel ([`harness`]), arguments of anybody's
+//! kernel ([`emulate`]), and goldens ([`golden`]). The binaries are thin; tests, benches and examples use this library.
 
 pub mod code_object_file;
 pub mod command_line;
+pub mod emulate;
 pub mod error;
 pub mod files;
 pub mod golden;

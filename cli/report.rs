@@ -39,9 +39,14 @@ pub fn text(text: &str) -> Result<(), CliError> {
     bytes(text.as_bytes())
 }
 
+/// Says something beside the result, on stderr; nothing depends on it arriving.
+pub fn note(words: &str) {
+    let _ = writeln!(std::io::stderr(), "{words}");
+}
+
 /// Reports a failure: words on stderr, and a document on stdout where one was asked for.
 pub fn error(error: &CliError, as_json: bool) {
-    eprintln!("error: {error}");
+    note(&format!("error: {error}"));
     if as_json {
         let document =
             json!({ "error": { "exit": error.exit_code(), "message": error.to_string() } });

@@ -102,6 +102,11 @@ fn unreadable_specs_exit_with_2() {
     }
     changed_spec_is_refused("check", &[("gate = \"softplus\"\n", "")], 2, &["gate", "missing"]);
     changed_spec_is_refused("check", &[("schema = 1", "schema = ")], 2, &[":2:"]);
+    refused(
+        &["check", "no/such/file.toml", SPEC],
+        2,
+        &["no/such/file.toml", "gdn_decode_gfx1100.toml: legal"],
+    );
     refused(&["check", "no/such/file.toml"], 2, &["no/such/file.toml"]);
     refused(&["check"], 2, &["SPEC"]);
     refused(&["frobnicate"], 2, &["frobnicate"]);
@@ -283,6 +288,55 @@ mod with_llvm {
             ("slots", TensorView::new(Dtype::I32, vec![2], &slots).unwrap()),
         ];
         safetensors::serialize_to_file(tensors, None, path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_would_not_be_compared_is_no_pass() {
+        use safetensors::SafeTensors;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("changed.safetensors");
+        let bytes = std::fs::read("tests/data/reference/gdn_t1.safetensors").unwrap();
+        let original = SafeTensors::deserialize(&bytes).unwrap();
+        let write = |rename: &dyn Fn(&str) -> String| {
+            let tensors = original.tensors().into_iter().map(|(name, view)| (rename(&name), view));
+            safetensors::serialize_to_file(tensors, None, &file).unwrap();
+        };
+        let spec = "tests/data/specs/gdn_t1_gfx1100.toml";
+        let args = ["run", spec, "--inputs", file.to_str().unwrap()];
+        write(&|name| name.replace("expected.o", "expected.out"));
+        refused(&args, 2, &["expected.out", "next_state, o"]);
+        write(&|name| name.replace("beta", "betta"));
+        refused(&args, 2, &["'beta' is missing"]);
+        refused(&["run", spec, "--problem", "scale=1e-40"], 1, &["nothing to measure"]);
+        refused(&["run", SPEC, "--problem", "batch=65535"], 1, &["bytes", "reduce batch"]);
+        refused(&["run", spec, "--instruction-limit", "100"], 1, &["100"]);
+    }
+
+    #[test]
+    fn emitting_spares_what_is_not_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = changed_spec(folder.path(), &[]);
+        let spec = spec.to_str().unwrap();
+        refused(&["emit", spec, "--format", "ir", "-o", spec], 2, &["is the spec itself"]);
+        refused(&["emit", spec, "--format", "ir", "-o", "/dev/full"], 2, &["/dev/full"]);
+        let missing = folder.path().join("none/ir.txt");
+        refused(
+            &["emit", spec, "--format", "ir", "-o", missing.to_str().unwrap()],
+            2,
+            &["none/ir.txt"],
+        );
+    }
+
+    #[test]
+    fn goldens_that_nobody_compared_are_not_right() {
+        let output = Command::new(env!("CARGO_BIN_EXE_wavesmith"))
+            .args(["golden", "check"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .env("WAVESMITH_LLVM_WORKER", "no/such/worker")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}", stdout(&output));
+        assert!(stdout(&output).contains("44 not comparable"), "{}", stdout(&output));
     }
 
     #[test]

@@ -43,7 +43,11 @@ fn conv() -> ConvStepSpec {
 /// The kernel IR without the line that states its name.
 fn nameless_ir(spec: &Spec) -> String {
     let kernel = kernels::build(spec).unwrap_or_else(|error| panic!("{error}"));
-    print(&kernel).lines().filter(|line| !line.starts_with("kernel ")).collect::<Vec<_>>().join("\n")
+    print(&kernel)
+        .lines()
+        .filter(|line| !line.starts_with("kernel "))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[track_caller]

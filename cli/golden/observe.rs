@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use codeobj::CodeObject;
 use isa::Target;
-use sha2::{Digest, Sha256};
 use specs::Spec;
 
 use super::properties;
 use super::record::{LlvmRecord, Record};
 use super::suite::{Suite, Variant};
+use crate::harness::sha256;
 
 /// Longest kernel IR text, in bytes, that a fixture keeps beside its hash.
 const MAX_KEPT_IR_BYTES: usize = 16 * 1024;
@@ -77,7 +77,7 @@ impl Observed {
 
     /// The SHA-256 of the kernel IR.
     pub fn kernel_ir_sha256(&self) -> String {
-        sha256(&self.kernel_ir)
+        sha256(self.kernel_ir.as_bytes())
     }
 
     /// The record to write; `Err` says why LLVM is unavailable.
@@ -109,13 +109,9 @@ impl LlvmRecord {
         let object = object.map_err(|error| SourceError::Failed(error.to_string()))?;
         Ok(LlvmRecord {
             version: version.to_owned(),
-            llvm_ir_sha256: sha256(llvm_ir),
+            llvm_ir_sha256: sha256(llvm_ir.as_bytes()),
             code_object_sha256: object.loaded_bytes_sha256(),
             properties: properties::of_kernel(&object, kernel).map_err(SourceError::Failed)?,
         })
     }
-}
-
-fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -84,7 +84,7 @@ fn unit(inst: &Inst) -> &'static str {
         }
         Encoding::Vop3p => "instructions_valu",
         Encoding::Vopd => "instructions_valu_dual",
-        Encoding::Vop3pMai => "instructions_matrix",
+        Encoding::Vop3pMai | Encoding::Vop3pMx => "instructions_matrix",
         Encoding::Ds => LDS,
         Encoding::Flat | Encoding::Global | Encoding::Scratch | Encoding::Mubuf => VMEM,
     }

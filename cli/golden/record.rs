@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::GoldenError;
 use crate::files;
+use crate::harness::sha256;
 
 /// The form that this version reads and writes.
 const SCHEMA: u32 = 1;
@@ -115,6 +116,7 @@ impl Fixture {
     /// # Errors
     /// [`GoldenError`] when the file cannot be written.
     pub(super) fn write(&self, path: &Path) -> Result<(), GoldenError> {
+        files::make_folder_of(path)?;
         Ok(files::write(path, self.text(path)?.as_bytes())?)
     }
 
@@ -132,6 +134,17 @@ impl Fixture {
         }
         for target in self.targets.keys() {
             target.parse::<Target>().map_err(|error| error.to_string())?;
+        }
+        if self.blessed.why.trim().is_empty() {
+            return Err("its blessing has no reason".to_owned());
+        }
+        for (target, record) in &self.targets {
+            let text_hash = record.kernel_ir.as_ref().map(|text| sha256(text.as_bytes()));
+            if text_hash.is_some_and(|hash| hash != record.kernel_ir_sha256) {
+                return Err(format!(
+                    "the kernel IR kept for {target} has another hash than is recorded"
+                ));
+            }
         }
         let place = Path::new(&self.family).join(format!("{}.toml", self.variant));
         if !path.ends_with(&place) {

@@ -13,6 +13,26 @@ use crate::error::CliError;
 /// How the emulator computes what the ISA leaves open: shown in every report.
 pub const NUMERICS: &str = "ieee; transcendentals correctly rounded, subnormals flushed";
 
+/// Wave instructions of one launch unless said otherwise: a thousand times what library specs need.
+pub const INSTRUCTION_LIMIT: u64 = 200_000_000;
+
+/// Bytes of tensors that one problem may have: the float64 reference needs about six times as much.
+const MAX_TENSOR_BYTES: u64 = 1 << 30;
+
+/// Refuses a problem whose tensors would not fit this program's memory.
+///
+/// # Errors
+/// [`CliError::TooLarge`] with both numbers.
+pub fn refuse_too_large(spec: &Spec, problem: &Problem) -> Result<(), CliError> {
+    let tensors = spec.plan(problem)?.tensors;
+    let got_bytes =
+        tensors.iter().fold(0u64, |sum, tensor| sum.saturating_add(tensor.size_bytes()));
+    match got_bytes > MAX_TENSOR_BYTES {
+        true => Err(CliError::TooLarge { got_bytes, limit_bytes: MAX_TENSOR_BYTES }),
+        false => Ok(()),
+    }
+}
+
 /// Outputs of one problem and what the device said.
 #[derive(Clone, Debug)]
 pub struct Execution {
@@ -41,7 +61,13 @@ pub fn execute(
 
 /// The emulated device of a target, as every verb uses it.
 pub fn emulated(target: Target) -> EmulatedDevice {
-    EmulatedDevice::new(target, emulator::Options::default())
+    emulated_with_limit(target, INSTRUCTION_LIMIT)
+}
+
+/// The emulated device with another limit on the wave instructions of a launch.
+pub fn emulated_with_limit(target: Target, instruction_limit: u64) -> EmulatedDevice {
+    let options = emulator::Options { instruction_limit, ..emulator::Options::default() };
+    EmulatedDevice::new(target, options)
 }
 
 /// SHA-256 in hexadecimal.

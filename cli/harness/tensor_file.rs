@@ -1,7 +1,7 @@
 //! Problems from `.safetensors` files: inputs by the names of kernel arguments or by the names that
 //! flash-linear-attention uses, problem sizes from their shapes, expected results under `expected.*`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use half::{bf16, f16};
@@ -41,8 +41,6 @@ pub struct FileProblem {
     pub tensors: Tensors,
     /// Expected results under the names of the kernel's arguments.
     pub expected: BTreeMap<String, Vec<f64>>,
-    /// Names under `expected.` that are no output of this kernel: nothing is compared with them.
-    pub not_compared: Vec<String>,
 }
 
 /// Why a file is no problem of a spec.
@@ -82,9 +80,11 @@ pub fn read(path: &Path, spec: &Spec) -> Result<FileProblem, TensorFileError> {
         problem: problem.to_string(),
     };
     let (_, header) = SafeTensors::read_metadata(&bytes).map_err(format)?;
-    let scale = header.metadata().as_ref().and_then(|metadata| metadata.get("scale").cloned());
+    let metadata = header.metadata().clone().unwrap_or_default();
     let file = SafeTensors::deserialize(&bytes).map_err(format)?;
-    Reader { path, spec, file, sizes: BTreeMap::new() }.problem(scale)
+    let reader = Reader { path, spec, file, sizes: BTreeMap::new() };
+    reader.refuse_other_problems(&metadata)?;
+    reader.problem(metadata.get("scale").cloned())
 }
 
 struct Reader<'a> {
@@ -108,25 +108,58 @@ impl Reader<'_> {
         }
         let (expected, compared) = self.expected()?;
         used.extend(compared);
-        let rest: Vec<String> = self
-            .file
-            .names()
-            .iter()
-            .map(|n| (*n).to_owned())
-            .filter(|n| !used.contains(n))
-            .collect();
-        if let Some(name) = rest.iter().find(|name| !name.starts_with("expected.")) {
-            let arguments: Vec<_> = signature.buffers().map(|(name, _)| name).collect();
-            let problem =
-                format!("is no input of {}, which has {}", self.spec.name(), arguments.join(", "));
-            return Err(self.wrong(name, problem));
+        if let Some(name) = self.file.names().iter().find(|name| !used.iter().any(|u| u == *name)) {
+            return Err(self.unused(name));
         }
         let mut assignments: Vec<String> =
             self.sizes.iter().map(|(key, (value, _))| format!("{key}={value}")).collect();
         if self.spec.problem_parameters().contains(&"scale") {
             assignments.extend(scale.map(|scale| format!("scale={}", scale.trim_matches('"'))));
         }
-        Ok(FileProblem { assignments, tensors, expected, not_compared: rest })
+        Ok(FileProblem { assignments, tensors, expected })
+    }
+
+    /// A tensor that would be silently ignored.
+    fn unused(&self, name: &str) -> TensorFileError {
+        let signature = self.spec.signature();
+        let (section, outputs) = match name.strip_prefix("expected.") {
+            Some(_) => ("output", true),
+            None => ("input", false),
+        };
+        let is_listed =
+            |access| if outputs { access != Access::ReadOnly } else { access != Access::WriteOnly };
+        let names: Vec<_> = signature
+            .buffers()
+            .filter(|(_, b)| is_listed(b.access))
+            .map(|(name, _)| name)
+            .collect();
+        let (kernel, names) = (self.spec.name(), names.join(", "));
+        let problem =
+            format!("is no {section} of {kernel}, or there under two names; it has {names}");
+        self.wrong(name, problem)
+    }
+
+    /// Metadata that says the file is of another model or of many tokens.
+    fn refuse_other_problems(
+        &self,
+        metadata: &HashMap<String, String>,
+    ) -> Result<(), TensorFileError> {
+        let said = |key: &str| metadata.get(key).map(|value| value.trim_matches('"'));
+        match (said("kind"), said("cu_seqlens")) {
+            (Some(kind), _) if kind != self.spec.family() => {
+                let family = self.spec.family();
+                Err(self.wrong(
+                    "metadata 'kind'",
+                    format!("is '{kind}', the spec's family is '{family}'"),
+                ))
+            }
+            (_, Some(offsets)) if offsets != "null" => {
+                let problem =
+                    format!("is {offsets}: a step kernel takes one token of each sequence");
+                Err(self.wrong("metadata 'cu_seqlens'", problem))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The name under which the file holds an argument, with the prefix of its section.
@@ -167,16 +200,19 @@ impl Reader<'_> {
         })
     }
 
-    fn expected(&self) -> Result<(BTreeMap<String, Vec<f64>>, Vec<String>), TensorFileError> {
+    fn expected(&mut self) -> Result<(BTreeMap<String, Vec<f64>>, Vec<String>), TensorFileError> {
         let (mut expected, mut names) = (BTreeMap::new(), Vec::new());
         let signature = self.spec.signature();
         let outputs = signature.buffers().filter(|(_, buffer)| buffer.access != Access::ReadOnly);
         for (argument, buffer) in outputs {
             let Ok((name, known)) = self.find(argument, "expected.") else { continue };
             let view = self.view(&name)?;
+            let dims = self.without_token_axis(&name, view.shape(), buffer.shape.len())?;
             let values = floats(&view).ok_or_else(|| {
                 self.wrong(&name, format!("is {:?}; expected values are floats", view.dtype()))
             })?;
+            let oriented = self.file_axes(known, buffer);
+            self.check_dims(&name, &dims, &oriented)?;
             let values = match self.transposed_state(known, buffer) {
                 Some((k, v)) => transpose(&values, 1, k, v),
                 None => values,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use specs::spec_file::FileProblem;
 use specs::{DerivedFacts, Violation};
 
 use crate::error::{CliError, Outcome};
@@ -21,34 +22,66 @@ pub struct Args {
 struct Checked {
     file: String,
     legal: bool,
+    /// Why it could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unreadable: Vec<FileProblem>,
+    /// The same in words, with file, line and column.
+    #[serde(skip)]
+    unreadable_text: String,
     violations: Vec<Violation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     facts: Option<DerivedFacts>,
 }
 
-/// Checks every spec.
+/// Checks every spec; one that cannot be read does not hide the others.
 ///
 /// # Errors
-/// A spec that cannot be read.
+/// [`CliError::Unread`] after all results, when some spec could not be read.
 pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
-    let checked = args.specs.iter().map(|path| check(path)).collect::<Result<Vec<_>, _>>()?;
+    let checked: Vec<_> = args.specs.iter().map(|path| check(path)).collect();
     if json {
         report::json(&checked)?;
     } else {
         report::text(&checked.iter().map(text).collect::<String>())?;
     }
+    let unread = checked.iter().filter(|checked| !checked.unreadable.is_empty()).count();
+    if unread > 0 {
+        return Err(CliError::Unread { unread, of: checked.len() });
+    }
     Ok(Outcome::right_if(checked.iter().all(|checked| checked.legal)))
 }
 
-fn check(path: &Path) -> Result<Checked, CliError> {
-    let spec = specs::read_spec(path)?;
-    let violations = spec.check();
-    let legal = violations.is_empty();
-    let facts = legal.then(|| spec.facts());
-    Ok(Checked { file: path.display().to_string(), legal, violations, facts })
+fn check(path: &Path) -> Checked {
+    let file = path.display().to_string();
+    match specs::read_spec(path) {
+        Ok(spec) => {
+            let violations = spec.check();
+            let legal = violations.is_empty();
+            let facts = legal.then(|| spec.facts());
+            Checked {
+                file,
+                legal,
+                unreadable: Vec::new(),
+                unreadable_text: String::new(),
+                violations,
+                facts,
+            }
+        }
+        Err(error) => Checked {
+            file,
+            legal: false,
+            unreadable_text: error.to_string(),
+            unreadable: error.problems,
+            violations: Vec::new(),
+            facts: None,
+        },
+    }
 }
 
 fn text(checked: &Checked) -> String {
+    if !checked.unreadable.is_empty() {
+        return format!("{}\n", checked.unreadable_text);
+    }
     let Some(facts) = &checked.facts else {
         let lines = checked.violations.iter().map(|violation| format!("  {violation}\n"));
         let count = checked.violations.len();

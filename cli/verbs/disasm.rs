@@ -56,7 +56,12 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
         report::text(&listings.iter().map(text).collect::<String>())?;
     }
     let lines = listings.iter().flat_map(|listing| &listing.lines);
-    Ok(Outcome::right_if(lines.into_iter().all(|line| line.undecodable.is_none())))
+    let unknown: Vec<_> = lines.filter(|line| line.undecodable.is_some()).collect();
+    if let [first, ..] = unknown.as_slice() {
+        let (count, address) = (unknown.len(), first.address);
+        report::note(&format!("{count} words are no instructions, the first at {address:#x}"));
+    }
+    Ok(Outcome::right_if(unknown.is_empty()))
 }
 
 fn listing(object: &CodeObject, kernel: &Kernel) -> Listing {

@@ -1,6 +1,6 @@
 //! `emit`: an artefact of a spec.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
@@ -69,6 +69,7 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
         report::bytes(&bytes)?;
         return Ok(Outcome::Right);
     }
+    refuse_own_input(args)?;
     files::write(&args.output, &bytes)?;
     let file = args.output.display().to_string();
     if json {
@@ -81,6 +82,16 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
         report::text(&format!("{file}: {} bytes, {}\n", bytes.len(), spec.name()))?;
     }
     Ok(Outcome::Right)
+}
+
+/// The spec must not be overwritten by what is made from it.
+fn refuse_own_input(args: &Args) -> Result<(), CliError> {
+    let same =
+        |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
+    match same(&args.spec, &args.output) {
+        true => Err(CliError::Usage(format!("-o {} is the spec itself", args.output.display()))),
+        false => Ok(()),
+    }
 }
 
 fn refuse_senseless(args: &Args, json: bool) -> Result<(), CliError> {

@@ -89,6 +89,10 @@ fn tell(report: &Report, dir: &Path, json: bool) -> Result<Outcome, CliError> {
     } else {
         report::text(&text(report, dir))?;
     }
+    let counts = &report.counts;
+    if report.passed && counts.matching == 0 && counts.not_comparable > 0 {
+        return Err(CliError::NothingCompared { not_comparable: counts.not_comparable });
+    }
     Ok(Outcome::right_if(report.passed))
 }
 
@@ -120,7 +124,7 @@ fn text(report: &Report, dir: &Path) -> String {
         counts.failed,
         counts.not_comparable
     ));
-    if !report.passed {
+    if !report.passed && counts.failed == 0 {
         let dir = dir.display();
         out.push_str(&format!(
             "if every change is meant: wavesmith golden bless --dir {dir} --why \"the reason\"\n"

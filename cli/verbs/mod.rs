@@ -4,6 +4,7 @@ pub mod check;
 pub mod disasm;
 pub mod doctor;
 pub mod emit;
+pub mod emulate;
 pub mod golden;
 pub mod inspect;
 pub mod list;

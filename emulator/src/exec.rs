@@ -2,6 +2,7 @@
 
 use isa::Target;
 
+use crate::checks::races::Races;
 use crate::checks::waits;
 use crate::fault::Cause;
 use crate::finding::{Finding, Findings, Place, Rule};
@@ -27,6 +28,7 @@ pub(crate) struct Exec<'e> {
     pub lds: &'e mut Lds,
     pub scratch: &'e mut Scratch,
     pub findings: &'e mut Findings,
+    pub races: &'e mut Races,
     pub counts: &'e mut Counts,
     pub options: &'e Options,
     pub program: &'e Program,

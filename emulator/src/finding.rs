@@ -28,6 +28,18 @@ pub enum Rule {
     PartialExec,
     /// The two copies of A or B of a WMMA differ.
     LaneDuplication,
+    /// Waves of a workgroup access a byte of LDS, one of them writing it, without a barrier between them.
+    LdsRace,
+    /// Waves access a byte of global memory, one of them writing it, with nothing that orders them.
+    GlobalRace,
+    /// A barrier was to order accesses of two waves, but the earlier one had not been waited for.
+    UnfinishedAtBarrier,
+    /// Global data of another wave was read without invalidating the cache of this wave's CU.
+    StaleCache,
+    /// Conflicting LDS accesses of one wave without a wait between them (conservative mode only).
+    LdsOrder,
+    /// Waves of a workgroup executed unequal numbers of barriers.
+    BarrierDivergence,
 }
 
 impl fmt::Display for Rule {
@@ -41,6 +53,12 @@ impl fmt::Display for Rule {
             Rule::Misaligned => "misaligned access",
             Rule::PartialExec => "partial EXEC",
             Rule::LaneDuplication => "lane duplication",
+            Rule::LdsRace => "LDS race",
+            Rule::GlobalRace => "global race",
+            Rule::UnfinishedAtBarrier => "unfinished at barrier",
+            Rule::StaleCache => "stale cache",
+            Rule::LdsOrder => "LDS order",
+            Rule::BarrierDivergence => "barrier divergence",
         })
     }
 }

@@ -6,6 +6,7 @@
 use codeobj::{HiddenArg, Kernel, KernelDescriptor, RoundMode, ValueKind};
 use isa::Target;
 
+use crate::checks::races::Races;
 use crate::fault::{Fault, LaunchError};
 use crate::finding::Findings;
 use crate::machine::{Dispatch, Options};
@@ -15,7 +16,7 @@ use crate::report::{Counts, Report};
 use crate::sem::control::initial_mode;
 use crate::trace::Tracer;
 use crate::wave::{Wave, scalar};
-use crate::workgroup::Workgroup;
+use crate::workgroup::{Watch, Workgroup};
 
 /// A kernel of a loaded object.
 #[derive(Clone, Copy)]
@@ -88,11 +89,12 @@ impl<'m> Launch<'m> {
         let mut counts = Counts::default();
         let mut left = self.options.instruction_limit;
         let mut workgroup = Workgroup::new(self);
+        let mut races = Races::new(self, self.options);
         let [nx, ny, nz] = self.workgroups;
         let ids = (0..nz).flat_map(|z| (0..ny).flat_map(move |y| (0..nx).map(move |x| [x, y, z])));
         for id in ids {
-            let ran =
-                workgroup.run(self, id, memory, &mut findings, &mut counts, &mut left, tracer);
+            let mut watch = Watch { findings: &mut findings, races: &mut races };
+            let ran = workgroup.run(self, id, memory, &mut watch, &mut counts, &mut left, tracer);
             if let Err(stopped) = ran {
                 let report = counts.into_report(findings, self.target);
                 return Err(Fault::Execution(Box::new(stopped.into_fault(self, report))));

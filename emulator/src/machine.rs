@@ -20,6 +20,15 @@ pub enum Alignment {
     Natural,
 }
 
+/// Whether LDS operations of one wave are trusted to take effect in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LdsOrder {
+    /// As the architecture documents: in the order of issue, across lanes too.
+    Architectural,
+    /// Not without a wait: a conflicting earlier access of the same wave must have been waited for.
+    Conservative,
+}
+
 /// Limits and modes of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -29,6 +38,11 @@ pub struct Options {
     pub memory_limit_bytes: u64,
     /// Which accesses count as misaligned.
     pub alignment: Alignment,
+    /// Watch for races between waves and between workgroups, and for unequal numbers of barriers. Costs
+    /// time and, per byte of memory that a dispatch touches, 6 bytes (24 where it is accessed bytewise).
+    pub race_checks: bool,
+    /// What race checks take for ordered within a wave.
+    pub lds_order: LdsOrder,
 }
 
 impl Default for Options {
@@ -37,6 +51,8 @@ impl Default for Options {
             instruction_limit: 1 << 32,
             memory_limit_bytes: 1 << 33,
             alignment: Alignment::Hsa,
+            race_checks: true,
+            lds_order: LdsOrder::Architectural,
         }
     }
 }

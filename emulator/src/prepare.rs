@@ -8,7 +8,7 @@ use isa::reg::SpecialReg;
 use isa::table::{Counter as RowCounter, Effect, Field, OperandSpec, Ty};
 use isa::{Op, Operand, Target};
 
-use crate::checks::waits::{Counter, Queue};
+use crate::checks::waits::{Counter, Order, Queue};
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
 use crate::operand::{Dest, Source, Span, dest, source, special_slot};
@@ -100,6 +100,12 @@ impl Prepared {
             _ => None,
         });
         imm.unwrap_or(0)
+    }
+
+    /// What it completes in order with.
+    pub(crate) fn order(&self) -> Order {
+        let (counters, n_counters) = self.counters;
+        Order::new(self.queue, &counters[..n_counters])
     }
 
     /// The span of the first result.
@@ -366,7 +372,10 @@ fn control_class(op: Op) -> Class {
 fn queue(inst: &Inst, op: Op) -> Option<Queue> {
     let row = op.row();
     let counts = row.effects.iter().any(|effect| {
-        matches!(effect, Effect::CountsLoad | Effect::CountsStore | Effect::CountsLgkm | Effect::Atomic)
+        matches!(
+            effect,
+            Effect::CountsLoad | Effect::CountsStore | Effect::CountsLgkm | Effect::Atomic
+        )
     });
     if !counts {
         return None;

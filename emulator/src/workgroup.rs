@@ -3,6 +3,8 @@
 //! Each wave runs for a slice of instructions or until it waits or ends; then the next one runs. A barrier
 //! opens when every wave that has not ended is at it (ended waves do not count, as on hardware).
 
+use crate::checks::barriers;
+use crate::checks::races::Races;
 use crate::exec::Exec;
 use crate::fault::{Cause, ExecutionFault};
 use crate::finding::{Findings, Place};
@@ -22,6 +24,12 @@ pub(crate) struct Workgroup {
     waves: Vec<Wave>,
     scratch: Vec<Scratch>,
     lds: Lds,
+}
+
+/// What watches over a dispatch.
+pub(crate) struct Watch<'d> {
+    pub findings: &'d mut Findings,
+    pub races: &'d mut Races,
 }
 
 /// Why a workgroup stopped.
@@ -65,12 +73,13 @@ impl Workgroup {
         launch: &Launch<'_>,
         id: [u32; 3],
         memory: &mut Memory,
-        findings: &mut Findings,
+        watch: &mut Watch<'_>,
         counts: &mut Counts,
         left: &mut u64,
         tracer: &mut Option<&mut dyn Tracer>,
     ) -> Result<(), Stopped> {
         self.start(launch, id, counts);
+        watch.races.start_workgroup(id);
         loop {
             for (wave, scratch) in self.waves.iter_mut().zip(&mut self.scratch) {
                 let place = Place { workgroup: id, wave: wave.id, lane: None };
@@ -79,7 +88,8 @@ impl Workgroup {
                     memory,
                     lds: &mut self.lds,
                     scratch,
-                    findings,
+                    findings: watch.findings,
+                    races: watch.races,
                     counts,
                     options: launch.options,
                     program: launch.program,
@@ -98,7 +108,7 @@ impl Workgroup {
                     return Err(Stopped { cause: Cause::InstructionLimit { limit }, place, pc });
                 }
             }
-            if self.has_ended(id)? {
+            if self.has_ended(launch, id, watch)? {
                 return Ok(());
             }
         }
@@ -114,7 +124,12 @@ impl Workgroup {
     }
 
     /// Opens a barrier that all waves have reached; says whether all have ended.
-    fn has_ended(&mut self, id: [u32; 3]) -> Result<bool, Stopped> {
+    fn has_ended(
+        &mut self,
+        launch: &Launch<'_>,
+        id: [u32; 3],
+        watch: &mut Watch<'_>,
+    ) -> Result<bool, Stopped> {
         let n_with =
             |status: Status| self.waves.iter().filter(|wave| wave.status == status).count() as u32;
         let (running, waiting, halted) =
@@ -126,6 +141,10 @@ impl Workgroup {
             let place = Place { workgroup: id, wave: 0, lane: None };
             let cause = Cause::Deadlock { waiting, waves: self.waves.len() as u32 };
             return Err(Stopped { cause, place, pc: None });
+        }
+        if launch.options.race_checks {
+            watch.races.open_barrier(&self.waves);
+            barriers::check(launch, id, &self.waves, watch.findings);
         }
         for wave in self.waves.iter_mut().filter(|wave| wave.status == Status::AtBarrier) {
             wave.status = Status::Running;

@@ -30,7 +30,7 @@ use crate::table::Ty;
 use crate::target::Target;
 
 /// The longest instruction in bytes.
-pub const MAX_SIZE_BYTES: usize = 12;
+pub const MAX_SIZE_BYTES: usize = 16;
 
 /// Decodes the instruction at the start of `code`.
 ///
@@ -197,7 +197,7 @@ impl Reader {
 
     /// Bits without a meaning must be zero.
     fn check_reserved(&self) -> Result<(), DecodeProblem> {
-        let inside = (1u128 << (8 * u32::from(self.size_bytes))) - 1;
+        let inside = u128::MAX >> (128 - 8 * u32::from(self.size_bytes));
         let leftover = self.words & inside & !self.used;
         match leftover {
             0 => Ok(()),

@@ -62,6 +62,8 @@ pub enum Encoding {
     Vop3p,
     /// Matrix (gfx950; the manuals' VOP3P-MAI).
     Vop3pMai,
+    /// Matrix with scales (gfx950): two halves of 64 bits, the first of which loads the scales.
+    Vop3pMx,
     /// Dual issue (gfx1100).
     Vopd,
     /// LDS.
@@ -181,6 +183,10 @@ pub enum Field {
     Abid,
     /// Matrix: lane pattern or format of B.
     Blgp,
+    /// Matrix: scales of A.
+    ScaleA,
+    /// Matrix: scales of B.
+    ScaleB,
     /// Dual issue: opcode of the X half.
     OpX,
     /// Dual issue: opcode of the Y half.

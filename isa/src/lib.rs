@@ -9,6 +9,7 @@
 //! | [`table`] | the instructions, one line each |
 //! | [`mod@decode`], [`mod@encode`], [`disasm`] | bytes ↔ instructions → text, without code per instruction |
 //! | [`fragment`] | where the elements of matrix operations lie |
+//! | [`wait_states`] | what software must leave between dependent instructions |
 //! | [`waits`], [`sysreg`], [`swizzle`] | what the immediates of single instructions mean |
 //!
 //! Every fact has a witness from outside: opcodes, fields, operand order and texts agree with LLVM 22 on
@@ -27,6 +28,7 @@ pub mod swizzle;
 pub mod sysreg;
 pub mod table;
 pub mod target;
+pub mod wait_states;
 pub mod waits;
 
 pub use decode::decode;

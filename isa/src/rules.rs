@@ -46,6 +46,9 @@ fn op_sel_bits(row: &Row, encoding: Encoding, target: Target) -> u32 {
     if row.has(Effect::LaneFlags) {
         return 0b11;
     }
+    if encoding == Encoding::Vop3pMx {
+        return 0b11;
+    }
     if encoding == Encoding::Vop3p {
         if has_halved_fragment(row) {
             return 0b100;

@@ -48,10 +48,11 @@ proptest! {
         let layouts = layouts(target);
         let layout = &layouts[format.index(layouts.len())];
         let opcode = layout.opcode.put(opcode);
-        let inside = (1u128 << (8 * u32::from(layout.size_bytes))) - 1;
+        let inside = u128::MAX >> (128 - 8 * u32::from(layout.size_bytes));
         let rest = fields & sparse & inside & !layout.prefix_mask & !layout.opcode.mask();
-        let words = layout.prefix | opcode | rest | u128::from(extension) << (8 * u32::from(layout.size_bytes));
-        check(target, &words.to_le_bytes()[..12])?;
+        let behind = u128::from(extension).checked_shl(8 * u32::from(layout.size_bytes)).unwrap_or(0);
+        let words = layout.prefix | opcode | rest | behind;
+        check(target, &words.to_le_bytes())?;
     }
 }
 

@@ -98,7 +98,7 @@ fn fields_of_a_format_do_not_overlap() {
     for target in Target::ALL {
         for layout in layouts(target).iter().filter(|layout| layout.encoding != Encoding::Vopd) {
             let mut used = layout.prefix_mask;
-            let whole = (1u128 << (8 * u32::from(layout.size_bytes))) - 1;
+            let whole = u128::MAX >> (128 - 8 * u32::from(layout.size_bytes));
             let places = layout.fields.iter().map(|(_, bits)| *bits).chain([layout.opcode]);
             for bits in places {
                 assert_eq!(

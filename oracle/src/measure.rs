@@ -26,6 +26,8 @@ pub struct Verdict {
     pub max_abs: f64,
     /// What `rmse_ratio` may be at most.
     pub limit: f64,
+    /// Elements whose reference is NaN or infinite: matched exactly, not part of the ratio.
+    pub non_finite: usize,
     /// Whether the output is within its limit and breaks no other clause of its contract.
     pub passed: bool,
     /// Why not, in words, when it is not.
@@ -73,11 +75,14 @@ pub fn judge(x: &Stored, reference: &[f64], limit: impl Fn(f64) -> f64) -> Verdi
         floor,
         max_abs: max_abs(&values, reference),
         limit,
+        non_finite: reference.iter().filter(|r| !r.is_finite()).count(),
         passed: true,
         failure: None,
     };
     if let Some(mismatch) = first_mismatch(&values, reference) {
         verdict.fail(mismatch);
+    } else if let Some(reason) = verdict.says_nothing(reference.len()) {
+        verdict.fail(reason);
     } else if rmse_ratio > limit || limit.is_nan() {
         verdict.fail(format!("rmse_ratio {rmse_ratio:.3e} is above its limit {limit:.3e}"));
     }
@@ -85,6 +90,20 @@ pub fn judge(x: &Stored, reference: &[f64], limit: impl Fn(f64) -> f64) -> Verdi
 }
 
 impl Verdict {
+    /// Why meeting the limit would prove nothing, when it would not: an output of zeros would do.
+    fn says_nothing(&self, elements: usize) -> Option<String> {
+        if elements > 0 && self.non_finite == elements {
+            return Some(
+                "every element of the reference is NaN or infinite: nothing to measure".to_owned(),
+            );
+        }
+        let hopeless = !self.floor.is_finite() || self.limit >= 1.0;
+        hopeless.then(|| {
+            let floor = self.floor;
+            format!("the reference is out of the output type's range (its rounding alone costs {floor:.3e}): nothing to measure")
+        })
+    }
+
     /// Fails the output for a reason that no ratio shows; the first reason is kept.
     pub fn fail(&mut self, reason: String) {
         self.passed = false;
@@ -157,6 +176,19 @@ mod tests {
         let short = judge(&Stored::F32(vec![1.0]), &[1.0, 2.0], within);
         assert_eq!(short.failure.as_deref(), Some("1 elements, the reference has 2"));
         assert!(!judge(&Stored::F32(vec![1.0]), &[2.0], |_| NAN).passed);
+    }
+
+    #[test]
+    fn what_an_output_of_zeros_would_pass_is_no_pass() {
+        let narrow = |floor: f64| 1.05 * floor;
+        let lost = judge(&Stored::round(Dtype::F16, [0.0, 0.0]), &[1e-12, -1e-12], narrow);
+        assert!(lost.failure.is_some_and(|why| why.contains("nothing to measure")));
+        let huge = judge(&Stored::round(Dtype::Bf16, [1.0, INF]), &[1.0, 1e308], narrow);
+        assert!(!huge.passed);
+        let nan = judge(&Stored::F32(vec![f32::NAN; 2]), &[NAN, NAN], |_| 1e-6);
+        assert_eq!((nan.passed, nan.non_finite), (false, 2));
+        let some = judge(&Stored::F32(vec![f32::NAN, 1.0]), &[NAN, 1.0], |_| 1e-6);
+        assert_eq!((some.passed, some.non_finite), (true, 1));
     }
 
     #[test]

@@ -87,6 +87,10 @@ impl InvalidProblem {
     }
 }
 
+/// Sequences of a pool problem unless said otherwise: enough that generated slots have a sentinel row
+/// between live ones.
+const DEFAULT_POOL_BATCH: u32 = 3;
+
 /// Slots of a pool beyond the batch, so that a default problem leaves some of them untouched.
 const SPARE_POOL_SLOTS: u32 = 2;
 
@@ -117,6 +121,10 @@ impl Problem {
 }
 
 impl Spec {
+    fn has_pool(&self) -> bool {
+        matches!(self, Spec::DecodeStep(spec) if spec.pool_sentinel().is_some())
+    }
+
     /// Names of the parameters that a problem of this spec has.
     pub fn problem_parameters(&self) -> &'static [&'static str] {
         match self {
@@ -129,14 +137,15 @@ impl Spec {
         }
     }
 
-    /// The problem that `key=value` texts describe; what they leave out has its default: batch 1,
-    /// two more pool slots than sequences, scale K^(−1/2).
+    /// The problem that `key=value` texts describe; what they leave out has its default: batch 1
+    /// (3 with a pool, so that a row without a sequence is among them), two more pool slots than sequences, scale K^(−1/2).
     ///
     /// # Errors
     /// Everything that is wrong with the texts and their values.
     pub fn problem<T: AsRef<str>>(&self, assignments: &[T]) -> Result<Problem, InvalidProblem> {
         let mut parameters = Parameters::parse(assignments, self.problem_parameters());
-        let batch = parameters.count("batch").unwrap_or(1);
+        let default_batch = if self.has_pool() { DEFAULT_POOL_BATCH } else { 1 };
+        let batch = parameters.count("batch").unwrap_or(default_batch);
         let problem = match self {
             Spec::DecodeStep(spec) => Problem::DecodeStep(DecodeStepProblem {
                 batch,

@@ -18,6 +18,9 @@ use super::{Cause, broken};
 /// How much of the worker's standard error is kept.
 const MAX_STDERR_BYTES: u64 = 16 << 10;
 
+/// Number of the signal that ends a writer whose reader has gone (POSIX `signal.h`, Linux).
+const SIGPIPE: i32 = 13;
+
 /// Sends one request and waits for its reply. The pipes have a thread each, so that neither side can block
 /// the other; a worker that is too slow is killed.
 pub fn exchange(
@@ -37,6 +40,9 @@ pub fn exchange(
     // What the worker wrote is in the pipes already; only a stranger that still holds them can delay it.
     let left = time_limit.saturating_sub(started.elapsed()).max(Duration::from_secs(1));
     let stderr = pipes.stderr.recv_timeout(left).unwrap_or_default();
+    if status.signal() == Some(SIGPIPE) {
+        return Err(broken(worker, "it wrote more than a reply and was cut off"));
+    }
     if let Some(signal) = status.signal() {
         return Err(Cause::Crashed { signal, stderr });
     }

@@ -46,6 +46,30 @@ pub(crate) enum Queue {
     Unordered,
 }
 
+/// What completes in the order of issue: operations of one queue and counter. Unordered ones are kept
+/// together too, as complete up to the oldest that is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Lds,
+    Vector,
+    VectorStore,
+    Unordered,
+}
+
+/// Number of orders.
+pub(crate) const ORDERS: usize = 4;
+
+impl Order {
+    pub(crate) fn new(queue: Option<Queue>, counters: &[Counter]) -> Order {
+        match queue {
+            Some(Queue::Lds) => Order::Lds,
+            Some(Queue::Vector) if counters.contains(&Counter::VectorStore) => Order::VectorStore,
+            Some(Queue::Vector) => Order::Vector,
+            _ => Order::Unordered,
+        }
+    }
+}
+
 /// An operation that may be outstanding.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
@@ -54,6 +78,9 @@ struct Pending {
     /// The instruction.
     pc: u64,
     queue: Queue,
+    order: Order,
+    /// Its number among the operations of the wave.
+    serial: u32,
     /// Counters, one bit each, that have not yet proved it complete.
     unproven: u8,
 }
@@ -66,6 +93,7 @@ pub(crate) struct Scoreboard {
     slots: [u64; N_SLOTS.div_ceil(64)],
     /// Largest values of the counters.
     depths: [u32; 3],
+    issued: u32,
 }
 
 fn bit(counter: Counter) -> u8 {
@@ -76,18 +104,37 @@ impl Scoreboard {
     pub(crate) fn new(target: Target) -> Scoreboard {
         let limits = target.limits();
         let depths = [limits.vmcnt_max, limits.vscnt_max, limits.lgkmcnt_max];
-        Scoreboard { pending: Vec::with_capacity(64), slots: [0; N_SLOTS.div_ceil(64)], depths }
+        let slots = [0; N_SLOTS.div_ceil(64)];
+        Scoreboard { pending: Vec::with_capacity(64), slots, depths, issued: 0 }
     }
 
     pub(crate) fn clear(&mut self) {
         self.pending.clear();
         self.slots.fill(0);
+        self.issued = 0;
+    }
+
+    /// Operations that have started: the number of the next one.
+    #[inline]
+    pub(crate) fn issued(&self) -> u32 {
+        self.issued
+    }
+
+    /// By order: all operations with lower numbers are proved complete.
+    pub(crate) fn complete(&self) -> [u32; ORDERS] {
+        let mut complete = [self.issued; ORDERS];
+        for pending in self.pending.iter().rev() {
+            complete[pending.order as usize] = pending.serial;
+        }
+        complete
     }
 
     /// An operation starts; `span` is empty when it writes no register.
     pub(crate) fn issue(&mut self, pc: u64, queue: Queue, counters: &[Counter], span: Span) {
         let unproven = counters.iter().fold(0, |bits, counter| bits | bit(*counter));
-        self.pending.push(Pending { span, pc, queue, unproven });
+        let order = Order::new(Some(queue), counters);
+        self.pending.push(Pending { span, pc, queue, order, serial: self.issued, unproven });
+        self.issued = self.issued.saturating_add(1);
         for slot in span.slots() {
             self.slots[slot / 64] |= 1 << (slot % 64);
         }

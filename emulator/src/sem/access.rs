@@ -7,7 +7,7 @@
 use isa::format::Encoding;
 
 use crate::checks::waits::Queue;
-use crate::checks::{alignment, undefined};
+use crate::checks::{alignment, races, undefined};
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
 use crate::operand::{Dest, PRIVATE_APERTURE, SHARED_APERTURE, Source, Span};
@@ -225,7 +225,7 @@ impl Exec<'_> {
         space: Space,
     ) -> Result<([u8; N], u32), Box<Cause>> {
         self.check_alignment(inst, lane, N, space);
-        match space {
+        let loaded = match space {
             Space::Global(address) => {
                 let loaded = self.memory.load::<N>(&mut self.cursor, address);
                 loaded.map_err(|error| Box::new(Cause::Memory { lane: Some(lane as u32), error }))
@@ -237,7 +237,9 @@ impl Exec<'_> {
                 .scratch
                 .load::<N>(lane, address)
                 .ok_or_else(|| self.outside_scratch(lane, address, N)),
-        }
+        }?;
+        races::check(self, inst, lane, space, N, false);
+        Ok(loaded)
     }
 
     /// Stores bytes of a lane to wherever its address lies.
@@ -251,7 +253,7 @@ impl Exec<'_> {
         written: u32,
     ) -> Outcome {
         self.check_alignment(inst, lane, N, space);
-        match space {
+        let stored = match space {
             Space::Global(address) => {
                 let stored = self.memory.store::<N>(&mut self.cursor, address, bytes, written);
                 stored.map_err(|error| Box::new(Cause::Memory { lane: Some(lane as u32), error }))
@@ -264,7 +266,10 @@ impl Exec<'_> {
                 let stored = self.scratch.store::<N>(lane, address, bytes, written);
                 stored.ok_or_else(|| self.outside_scratch(lane, address, N))
             }
-        }
+        };
+        stored?;
+        races::check(self, inst, lane, space, N, true);
+        Ok(())
     }
 
     #[inline]

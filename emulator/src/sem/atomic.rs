@@ -3,6 +3,9 @@
 //! Lanes act in ascending order, each on what the one before it left. Hardware's order among lanes is
 //! not documented: integer results do not depend on it, but returned values and float sums may.
 
+#[cfg(test)]
+mod tests;
+
 use isa::Target;
 use isa::table::{FlatAtomic, LdsAtomic};
 
@@ -354,7 +357,8 @@ impl Exec<'_> {
         address: impl Fn(&Self, usize) -> Space,
     ) -> Outcome {
         self.check_address(inst);
-        for lane in (0..self.wave.width as usize).filter(|lane| self.wave.active >> lane & 1 == 1) {
+        let active = self.wave.active;
+        for lane in (0..self.wave.width as usize).filter(|lane| active >> lane & 1 == 1) {
             let space = address(self, lane);
             self.check_atomic(inst, lane, space, N)?;
             let operands = data(self, lane);

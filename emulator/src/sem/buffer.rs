@@ -1,7 +1,7 @@
 //! Memory through a buffer resource, and cache control.
 //!
 //! Caches are not modelled: every access reaches memory at once, so invalidating and writing back change
-//! nothing but the counters.
+//! nothing but the counters and what the race checks know.
 
 use isa::table::Buffer;
 
@@ -24,7 +24,12 @@ pub(crate) fn meaning(op: Buffer) -> Meaning {
         Buffer::BufferStoreB32 | Buffer::BufferStoreB64 | Buffer::BufferStoreB96 | Buffer::BufferStoreB128 => Unsupported,
 
         // Caches.
-        Buffer::BufferWbl2 | Buffer::BufferInv | Buffer::BufferGl0Inv | Buffer::BufferGl1Inv => Exact(|x, i| {
+        Buffer::BufferWbl2 | Buffer::BufferInv | Buffer::BufferGl1Inv => Exact(|x, i| {
+            x.issue(i, Span::default());
+            Ok(())
+        }),
+        Buffer::BufferGl0Inv => Exact(|x, i| {
+            x.races.invalidate(x.wave.id);
             x.issue(i, Span::default());
             Ok(())
         }),

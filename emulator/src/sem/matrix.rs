@@ -200,28 +200,40 @@ impl Exec<'_> {
     ) {
         // OP_SEL of C chooses the half that 16-bit results of WMMA read and write.
         let half = if k == C { layout.half(inst) } else { 0 };
+        let Source::Vector(first) = inst.src[k] else {
+            return self.visit_constant(inst, k, layout, put);
+        };
         for slot in 0..layout.slots() {
             let (register, bit, mask) = layout.bits(slot);
-            for lane in 0..layout.lanes() {
-                let bits = match inst.src[k] {
-                    Source::Vector(first) => {
-                        self.matrix_word(first + register, lane, mask) >> (bit + half) & mask
-                    }
-                    uniform => self.uniform(uniform) & mask,
-                };
-                put(layout.position(slot, lane), slot, bits);
+            let (low, shift) = (first + register, bit + half);
+            for row in 0..self.wave.n_rows() {
+                let positions = layout.positions(slot, row);
+                let words = self.wave.vectors.row(low, row).iter().zip(positions);
+                if mask <= 0xffff_ffff {
+                    words.for_each(|(word, at)| {
+                        put((*at).into(), slot, u64::from(*word >> shift) & mask)
+                    });
+                    continue;
+                }
+                let high = self.wave.vectors.row(low + 1, row);
+                words.zip(high).for_each(|((word, at), high)| {
+                    put((*at).into(), slot, u64::from(*word) | u64::from(*high) << 32);
+                });
             }
         }
     }
 
-    /// One register of a lane, or a pair where the element is wider.
-    #[inline]
-    fn matrix_word(&self, register: u16, lane: usize, mask: u64) -> u64 {
-        let low = self.wave.vectors.lane(register, lane).into();
-        if mask <= 0xffff_ffff {
-            return low;
-        }
-        low | u64::from(self.wave.vectors.lane(register + 1, lane)) << 32
+    /// An inline constant stands for every element.
+    fn visit_constant(
+        &self,
+        inst: &Prepared,
+        k: usize,
+        layout: &Layout,
+        mut put: impl FnMut(usize, usize, u64),
+    ) {
+        let (_, _, mask) = layout.bits(0);
+        let bits = self.uniform(inst.src[k]) & mask;
+        (0..layout.len()).for_each(|at| put(at, 0, bits));
     }
 
     /// Deals the elements of D to the lanes, with their undefined bits.

@@ -67,7 +67,7 @@ pub(crate) fn meaning(op: Packed) -> Meaning {
         Packed::VPkMovB32 => Exact(|x, i| x.packed_move(i)),
 
         // Mixed precision.
-        Packed::VFmaMixF32 => Exact(|x, i| x.float_from_rows(i, |exec, row| exec.mixed(i, row, fma32))),
+        Packed::VFmaMixF32 => Exact(|x, i| x.mixed_whole(i)),
         Packed::VFmaMixloF16 => Exact(|x, i| x.mixed_half(i, 0)),
         Packed::VFmaMixhiF16 => Exact(|x, i| x.mixed_half(i, 16)),
 
@@ -305,6 +305,18 @@ impl Exec<'_> {
         std::array::from_fn(|lane| f(a[lane], b[lane], c[lane]))
     }
 
+    /// A mixed multiply-add to binary32.
+    fn mixed_whole(&mut self, inst: &Prepared) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let mut out = self.mixed(inst, row, fma32);
+            self.finish(inst, &mut out);
+            let shadow = is_undefined.then(|| self.mixed_shadow(inst, row, u32::MAX));
+            self.put(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
     /// A mixed multiply-add rounded once to binary16, into one half of the register; the other half stays.
     fn mixed_half(&mut self, inst: &Prepared, shift: u32) -> Outcome {
         let mode = self.wave.mode;
@@ -312,14 +324,15 @@ impl Exec<'_> {
         for row in self.rows() {
             let out =
                 self.mixed(inst, row, |a, b, c| self.finish_half(inst, fma_mix16(mode, a, b, c)));
-            let shadow = is_undefined.then(|| self.mixed_shadow(inst, row));
+            let shadow = is_undefined.then(|| self.mixed_shadow(inst, row, 0xffff));
             self.put_half_at(inst, row, &out, shadow, shift);
         }
         Ok(())
     }
 
+    /// `result` where a half or whole source that takes part is undefined.
     #[cold]
-    fn mixed_shadow(&self, inst: &Prepared, row: usize) -> Box<[Row; 2]> {
+    fn mixed_shadow(&self, inst: &Prepared, row: usize, result: u32) -> Box<[Row; 2]> {
         let mods = &inst.inst.mods;
         let mut shadow = Box::new([[0; ROW_LANES]; 2]);
         for lane in 0..ROW_LANES {
@@ -328,7 +341,7 @@ impl Exec<'_> {
                 let half = undefined >> (16 * (mods.op_sel >> k & 1)) & 0xffff;
                 (if mods.op_sel_hi >> k & 1 == 1 { half } else { undefined & 0xffff_ffff }) != 0
             };
-            shadow[0][lane] = if (0..3).any(is_used) { 0xffff } else { 0 };
+            shadow[0][lane] = if (0..3).any(is_used) { result } else { 0 };
         }
         shadow
     }

@@ -6,11 +6,15 @@
 
 mod gfx1100;
 mod gfx950;
+mod races_gfx1100;
+mod races_gfx950;
 
 use crate::bench::Args;
 use codeobj::CodeObject;
 use isa::Target;
-use wavesmith_emulator::{Access, Alignment, Dispatch, Fault, Machine, Options, Report, Rule};
+use wavesmith_emulator::{
+    Access, Alignment, Dispatch, Fault, LdsOrder, Machine, Options, Report, Rule,
+};
 
 /// A line of a case: which versions have it, text, words.
 type Line = (char, &'static str, &'static [u32]);
@@ -34,11 +38,12 @@ const fn case(name: &'static str, expect: Expect, lines: &'static [Line]) -> Cas
     Case { name, expect, lines }
 }
 
-fn cases(target: Target) -> &'static [Case] {
-    match target {
-        Target::Gfx950 => gfx950::CASES,
-        Target::Gfx1100 => gfx1100::CASES,
-    }
+fn cases(target: Target) -> impl Iterator<Item = &'static Case> {
+    let lists = match target {
+        Target::Gfx950 => [gfx950::CASES, races_gfx950::CASES],
+        Target::Gfx1100 => [gfx1100::CASES, races_gfx1100::CASES],
+    };
+    lists.into_iter().flatten()
 }
 
 /// The template with other code in it.
@@ -58,12 +63,41 @@ fn assembled(target: Target, words: &[u32]) -> CodeObject {
     CodeObject::parse(&bytes).expect("only code changed")
 }
 
-/// Runs code on two waves: 1024 bytes of input at the first pointer, 1024 unwritten bytes at the second.
-fn run(target: Target, words: &[u32], alignment: Alignment) -> Result<Report, Fault> {
-    let mut machine = Machine::new(
-        target,
-        Options { instruction_limit: 100_000, alignment, ..Options::default() },
-    );
+/// How a case is run.
+#[derive(Clone)]
+struct Setup {
+    options: Options,
+    n_workgroups: u32,
+}
+
+impl Setup {
+    /// Cases about a mode run in that mode, cases about workgroups on two of them. Cases about one wave are
+    /// not watched for races: both waves may do the same to one address.
+    fn of(case: &Case) -> Setup {
+        let is_about_waves = [races_gfx950::CASES, races_gfx1100::CASES]
+            .into_iter()
+            .flatten()
+            .any(|race| race.name == case.name);
+        let is_natural = case.expect == Expect::Found(Rule::Misaligned);
+        let is_conservative = case.expect == Expect::Found(Rule::LdsOrder);
+        let options = Options {
+            instruction_limit: 100_000,
+            race_checks: is_about_waves,
+            alignment: if is_natural { Alignment::Natural } else { Alignment::Hsa },
+            lds_order: if is_conservative {
+                LdsOrder::Conservative
+            } else {
+                LdsOrder::Architectural
+            },
+            ..Options::default()
+        };
+        Setup { options, n_workgroups: if case.name.starts_with("workgroups") { 2 } else { 1 } }
+    }
+}
+
+/// Runs code on workgroups of two waves: 1024 bytes of input at the first pointer, 1024 unwritten bytes at the second.
+fn run(target: Target, words: &[u32], setup: &Setup) -> Result<Report, Fault> {
+    let mut machine = Machine::new(target, setup.options.clone());
     let object = machine.load(&assembled(target, words)).expect("loads");
     let input = machine.memory_mut().allocate_with("input", &[1; 1024]).expect("fits");
     let output = machine.memory_mut().allocate("output", 1024, Access::ReadWrite).expect("fits");
@@ -71,7 +105,7 @@ fn run(target: Target, words: &[u32], alignment: Alignment) -> Result<Report, Fa
     machine.dispatch(&Dispatch {
         object,
         kernel: "template",
-        workgroups: [1, 1, 1],
+        workgroups: [setup.n_workgroups, 1, 1],
         workgroup_size: [2 * target.wave_width(), 1, 1],
         kernarg: &args.0,
         dynamic_lds_bytes: 0,
@@ -86,16 +120,11 @@ fn version(case: &Case, marker: char) -> Vec<u32> {
         .collect()
 }
 
-/// Cases about alignment run in the mode that has alignment rules for vector accesses.
-fn alignment(case: &Case) -> Alignment {
-    if case.expect == Expect::Found(Rule::Misaligned) { Alignment::Natural } else { Alignment::Hsa }
-}
-
 #[test]
 fn every_planted_fault_is_reported() {
     for target in Target::ALL {
         for case in cases(target) {
-            let result = run(target, &version(case, '-'), alignment(case));
+            let result = run(target, &version(case, '-'), &Setup::of(case));
             match (case.expect, result) {
                 (Expect::Found(rule), Ok(report)) => {
                     assert!(!report.findings.is_empty(), "{target} {}: nothing found", case.name);
@@ -121,7 +150,7 @@ fn every_planted_fault_is_reported() {
 fn every_repaired_twin_is_clean() {
     for target in Target::ALL {
         for case in cases(target) {
-            let report = run(target, &version(case, '+'), alignment(case));
+            let report = run(target, &version(case, '+'), &Setup::of(case));
             let report = report.unwrap_or_else(|fault| panic!("{target} {}: {fault}", case.name));
             assert!(report.findings.is_empty(), "{target} {}: {:#?}", case.name, report.findings);
         }
@@ -131,7 +160,7 @@ fn every_repaired_twin_is_clean() {
 #[test]
 fn the_text_of_every_line_is_what_its_words_say() {
     for target in Target::ALL {
-        for (_, text, words) in cases(target).iter().flat_map(|case| case.lines) {
+        for (_, text, words) in cases(target).flat_map(|case| case.lines) {
             if text.starts_with('.') {
                 continue;
             }
@@ -146,12 +175,14 @@ fn the_text_of_every_line_is_what_its_words_say() {
 #[test]
 fn unaligned_vector_accesses_are_legal_by_default() {
     for target in Target::ALL {
-        let vector_cases = cases(target).iter().filter(|case| {
+        let vector_cases = cases(target).filter(|case| {
             case.name.starts_with("misaligned_lds") || case.name.starts_with("misaligned_global")
         });
         for case in vector_cases {
-            let report = run(target, &version(case, '-'), Alignment::Hsa)
-                .unwrap_or_else(|fault| panic!("{fault}"));
+            let mut setup = Setup::of(case);
+            setup.options.alignment = Alignment::Hsa;
+            let report =
+                run(target, &version(case, '-'), &setup).unwrap_or_else(|fault| panic!("{fault}"));
             assert!(report.findings.is_empty(), "{target} {}: {:#?}", case.name, report.findings);
         }
     }
@@ -161,7 +192,7 @@ fn unaligned_vector_accesses_are_legal_by_default() {
 fn a_finding_names_both_sites_and_the_lane() {
     let find = |name: &str| {
         let case = gfx950::CASES.iter().find(|case| case.name == name).expect("a case");
-        run(Target::Gfx950, &version(case, '-'), alignment(case)).expect("ends").findings.remove(0)
+        run(Target::Gfx950, &version(case, '-'), &Setup::of(case)).expect("ends").findings.remove(0)
     };
     let finding = find("read_before_vector_wait");
     assert_eq!(finding.site.instruction, "v_add_u32_e32 v2, 1, v1");
@@ -176,7 +207,7 @@ fn a_finding_names_both_sites_and_the_lane() {
 fn a_fault_names_lane_address_and_nearest_buffer() {
     let case = gfx1100::CASES.iter().find(|case| case.name == "load_past_the_end").expect("a case");
     let fault =
-        run(Target::Gfx1100, &version(case, '-'), Alignment::Hsa).expect_err("stops").to_string();
+        run(Target::Gfx1100, &version(case, '-'), &Setup::of(case)).expect_err("stops").to_string();
     for part in [
         "lane 0",
         "4 B at 0x7e",
@@ -185,5 +216,59 @@ fn a_fault_names_lane_address_and_nearest_buffer() {
         "global_load_b32 v1, v0, s[4:5] offset:1536",
     ] {
         assert!(fault.contains(part), "'{part}' is missing in: {fault}");
+    }
+}
+
+fn race(target: Target, name: &str) -> &'static Case {
+    cases(target).find(|case| case.name == name).expect("a case")
+}
+
+#[test]
+fn a_race_names_both_sites_waves_and_workgroups() {
+    let find = |name: &str| {
+        let case = race(Target::Gfx1100, name);
+        run(Target::Gfx1100, &version(case, '-'), &Setup::of(case)).expect("ends").findings
+    };
+    let findings = find("lds_read_of_another_waves_write");
+    let finding = &findings[0];
+    assert_eq!(finding.site.instruction, "ds_store_b32 v0, v0");
+    let producer = finding.producer.as_ref().expect("the other side");
+    assert_eq!(producer.instruction, "ds_load_b32 v2, v1");
+    assert_eq!((finding.place.wave, finding.place.lane, finding.times), (1, Some(0), 32));
+    let text = finding.to_string();
+    for part in ["LDS at 0x80 is written", "read by wave 0 of workgroup (0, 0, 0)", "s_barrier"] {
+        assert!(text.contains(part), "'{part}' is missing in: {text}");
+    }
+    let finding = find("workgroups_write_one_place").remove(0);
+    assert_eq!(finding.place.workgroup, [1, 0, 0]);
+    assert!(finding.what.contains("write by wave 0 of workgroup (0, 0, 0)"), "{finding}");
+    let finding = find("wave_that_ends_before_a_barrier").remove(0);
+    assert_eq!((finding.site.instruction.as_str(), finding.place.wave), ("s_barrier", 1));
+    assert_eq!(finding.producer.expect("the end").instruction, "s_endpgm");
+}
+
+#[test]
+fn the_architectural_order_trusts_lds_operations_of_one_wave() {
+    for target in Target::ALL {
+        let case = race(target, "conservative_lds_order");
+        let mut setup = Setup::of(case);
+        setup.options.lds_order = LdsOrder::Architectural;
+        let report = run(target, &version(case, '-'), &setup).expect("ends");
+        assert!(report.findings.is_empty(), "{target}: {:#?}", report.findings);
+    }
+}
+
+#[test]
+fn race_checks_can_be_switched_off() {
+    for target in Target::ALL {
+        for case in cases(target) {
+            let mut setup = Setup::of(case);
+            if !setup.options.race_checks {
+                continue;
+            }
+            setup.options.race_checks = false;
+            let report = run(target, &version(case, '-'), &setup).expect("ends");
+            assert!(report.findings.is_empty(), "{target} {}: {:#?}", case.name, report.findings);
+        }
     }
 }

@@ -19,7 +19,7 @@ type Index = Vec<Opcodes>;
 
 /// Formats whose opcodes are separate spaces. VOP3SD shares VOP3's, VOP3P-MAI shares VOP3P's, FLAT and
 /// SCRATCH share GLOBAL's.
-const CLASSES: [Encoding; 13] = [
+const CLASSES: [Encoding; 14] = [
     Encoding::Sop1,
     Encoding::Sop2,
     Encoding::Sopc,
@@ -31,6 +31,7 @@ const CLASSES: [Encoding; 13] = [
     Encoding::Vopc,
     Encoding::Vop3,
     Encoding::Vop3p,
+    Encoding::Vop3pMx,
     Encoding::Ds,
     Encoding::Mubuf,
 ];

@@ -105,7 +105,11 @@ impl Reader {
     ) -> Result<Operand, DecodeProblem> {
         let is_long = matches!(
             layout.encoding,
-            Encoding::Vop3 | Encoding::Vop3Sd | Encoding::Vop3p | Encoding::Vop3pMai
+            Encoding::Vop3
+                | Encoding::Vop3Sd
+                | Encoding::Vop3p
+                | Encoding::Vop3pMai
+                | Encoding::Vop3pMx
         );
         if is_long && !self.target.limits().vop3_literals {
             return Err(DecodeProblem::Operand {
@@ -270,18 +274,19 @@ fn is_absent(field: Field, inst: &Inst) -> bool {
     match field {
         Field::Vaddr => !inst.mods.offen && !inst.mods.idxen,
         Field::Vdata => inst.mods.lds,
-        Field::Vdst => inst.row().has(Effect::Atomic) && !inst.returns_old(),
+        Field::Vdst => inst.is_atomic_by_address() && !inst.returns_old(),
         _ => false,
     }
 }
 
-/// Whether a matrix operand may have this code: A, B and the indices of sparse rows are vector registers,
+/// Whether a matrix operand may have this code: A, B, their scales and the indices of sparse rows are vector registers,
 /// C may also be an inline constant.
 fn is_matrix_source(spec: OperandSpec, code: u32) -> bool {
     let is_tile = matches!(spec.ty, Ty::Tile(..) | Ty::MxA | Ty::MxB) && !spec.is_dst;
     let is_inline =
         (128..LITERAL_CODE).contains(&code) && !(209..240).contains(&code) && code <= 248;
-    !is_tile || code >= VGPR_CODE || spec.field == Field::Src2 && is_inline
+    let is_scale = matches!(spec.field, Field::ScaleA | Field::ScaleB);
+    !is_tile && !is_scale || code >= VGPR_CODE || spec.field == Field::Src2 && is_inline
 }
 
 /// VOP3P-MAI: the bit that says that an operand lies in accumulation registers. A and B have one each, C
@@ -292,7 +297,8 @@ pub(crate) fn acc_bit_of_matrix(layout: &Layout, spec: OperandSpec) -> Option<Bi
         Field::Src0 => sources.map(|bits| Bits::new(bits.low, bits.low)),
         Field::Src1 => sources.map(|bits| Bits::new(bits.low + 1, bits.low + 1)),
         Field::Src2 if !matches!(spec.ty, Ty::Tile(..)) => None,
-        _ => layout.field(Field::AccCd),
+        Field::Src2 | Field::Vdst => layout.field(Field::AccCd),
+        _ => None,
     }
 }
 

@@ -23,7 +23,7 @@ impl Text<'_> {
     pub(super) fn modifiers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.inst.encoding {
             Encoding::Vop3p => self.packed(f),
-            Encoding::Vop3pMai => self.matrix(f),
+            Encoding::Vop3pMai | Encoding::Vop3pMx => self.matrix(f),
             encoding if is_vector(encoding) => self.vector(f),
             Encoding::Smem => self.cache(f),
             Encoding::Ds => self.lds_offsets(f),
@@ -113,6 +113,9 @@ impl Text<'_> {
     fn matrix(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mods, row) = (&self.inst.mods, self.inst.row());
         let is_f64 = row.operands.iter().any(|spec| matches!(spec.ty, Ty::Tile(Element::F64, _)));
+        if self.inst.encoding == Encoding::Vop3pMx {
+            self.scale_bytes(f)?;
+        }
         let words = [("cbsz", mods.cbsz), ("abid", mods.abid), ("blgp", mods.blgp)];
         for (word, value) in words.into_iter().filter(|(_, value)| *value != 0) {
             match word {
@@ -121,6 +124,15 @@ impl Text<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Which byte of its register each scale is: OP_SEL has the low bits, OP_SEL_HI the high ones.
+    fn scale_bytes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (low, high) = (self.inst.mods.op_sel, self.inst.mods.op_sel_hi);
+        if low != 0 {
+            list(f, "op_sel", &[low & 1, low >> 1, 0])?;
+        }
+        list(f, "op_sel_hi", &[high & 1, high >> 1, 0])
     }
 
     fn extension(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

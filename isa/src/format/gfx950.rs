@@ -4,7 +4,7 @@ use crate::format::Layout;
 
 /// Most specific identifying bits first.
 #[rustfmt::skip]
-pub(super) const LAYOUTS: [Layout; 18] = layouts! {
+pub(super) const LAYOUTS: [Layout; 19] = layouts! {
     Sop1     4 {[31:23] = 0x17d} op[15:8]  Sdst[22:16] Ssrc0[7:0];
     Sopc     4 {[31:23] = 0x17e} op[22:16] Ssrc1[15:8] Ssrc0[7:0];
     Sopp     4 {[31:23] = 0x17f} op[22:16] Simm16[15:0];
@@ -15,6 +15,10 @@ pub(super) const LAYOUTS: [Layout; 18] = layouts! {
     Vop1     4 {[31:25] = 0x3f}  op[16:9]  Vdst[24:17] Src0[8:0];
     Vopc     4 {[31:25] = 0x3e}  op[24:17] Src1[16:9] Src0[8:0];
     Vop2     4 {[31:31] = 0x0}   op[30:25] Vdst[24:17] Src1[16:9] Src0[8:0];
+    Vop3pMx 16 {[31:16] = 0xd3ac, [78:75] = 1, [95:87] = 0x1a7} op[86:80] OpSel[12:11]
+                                           ScaleA[40:32] ScaleB[49:41] OpSelHi[60:59]
+                                           Vdst[71:64] Cbsz[74:72] AccCd[79:79] Src0[104:96] Src1[113:105]
+                                           Src2[122:114] AccAb[124:123] Blgp[127:125];
     Vop3p    8 {[31:23] = 0x1a7} op[22:16] Vdst[7:0] NegHi[10:8] OpSel[13:11] OpSelHi2[14:14] Clamp[15:15]
                                            Src0[40:32] Src1[49:41] Src2[58:50] OpSelHi[60:59] Neg[63:61];
     Vop3pMai 8 {[31:23] = 0x1a7} op[22:16] Vdst[7:0] Cbsz[10:8] Abid[14:11] AccCd[15:15]

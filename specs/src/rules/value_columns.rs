@@ -5,7 +5,7 @@ use crate::decode_step::DecodeStepSpec;
 use crate::rule::{Rule, Violation};
 
 /// Most channels of a value head.
-const MAX_HEAD_V: u32 = 1024;
+pub(super) const MAX_HEAD_V: u32 = 1024;
 
 pub(crate) const RULE: Rule<DecodeStepSpec> =
     Rule { id: "value_columns", file: include_str!("value_columns.rs"), check };

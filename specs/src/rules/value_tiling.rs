@@ -3,6 +3,7 @@
 //! reach into the next row.
 
 use super::nearest_multiple;
+use super::value_columns::MAX_HEAD_V;
 use crate::decode_step::{COLUMNS_PER_LANE_GROUP, DecodeStepSpec, Reduction};
 use crate::rule::{Rule, Violation};
 
@@ -19,7 +20,7 @@ fn check(spec: &DecodeStepSpec) -> Vec<Violation> {
 }
 
 fn violation(head_v: u32) -> Violation {
-    let nearest = nearest_multiple(head_v, COLUMNS_PER_LANE_GROUP);
+    let nearest = nearest_multiple(head_v.min(MAX_HEAD_V), COLUMNS_PER_LANE_GROUP);
     Violation {
         rule: RULE.id,
         field: "head_v",
@@ -43,6 +44,14 @@ mod tests {
             DecodeStepSpec { head_v: 33, reduction: Reduction::Serial, ..decode() }.check(),
             []
         );
+    }
+
+    #[test]
+    fn never_suggests_what_another_rule_refuses() {
+        let spec = DecodeStepSpec { head_v: 2047, ..decode() };
+        let violations = spec.check();
+        let tiling = violations.iter().find(|violation| violation.rule == "value_tiling").unwrap();
+        assert!(tiling.hint.contains("head_v = 1024"), "{}", tiling.hint);
     }
 
     #[test]

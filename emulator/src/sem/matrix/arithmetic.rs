@@ -14,16 +14,32 @@ pub(super) fn multiply<T: Copy, U: Copy>(
     d: &mut [U],
     step: impl Fn(T, T, U) -> U,
 ) {
-    let (m, n, depth) = (shape.m as usize, shape.n as usize, shape.k as usize);
-    let rows_of_d = d.chunks_exact_mut(n);
-    for (row, (sums, factors)) in rows_of_d.zip(a.chunks_exact(depth)).enumerate() {
-        let block = row / m;
-        let rows_of_b = b[block * depth * n..].chunks_exact(n);
-        for (factor, others) in factors.iter().zip(rows_of_b) {
+    match shape.n {
+        32 => multiply_rows::<T, U, 32>(shape, a, b, d, step),
+        16 => multiply_rows::<T, U, 16>(shape, a, b, d, step),
+        _ => multiply_rows::<T, U, 4>(shape, a, b, d, step),
+    }
+}
+
+/// Rows of D have `N` elements: loops of fixed length become vector code.
+fn multiply_rows<T: Copy, U: Copy, const N: usize>(
+    shape: Shape,
+    a: &[T],
+    b: &[T],
+    d: &mut [U],
+    step: impl Fn(T, T, U) -> U,
+) {
+    let (m, depth) = (shape.m as usize, shape.k as usize);
+    let (rows_of_d, _) = d.as_chunks_mut::<N>();
+    let (rows_of_b, _) = b.as_chunks::<N>();
+    for (row, (result, factors)) in rows_of_d.iter_mut().zip(a.chunks_exact(depth)).enumerate() {
+        let mut sums = *result;
+        for (factor, others) in factors.iter().zip(&rows_of_b[row / m * depth..]) {
             for (sum, other) in sums.iter_mut().zip(others) {
                 *sum = step(*factor, *other, *sum);
             }
         }
+        *result = sums;
     }
 }
 
@@ -69,16 +85,29 @@ fn are_products_exact(element: Element, values: &[u32]) -> bool {
 ///
 /// Source: OCP 8-bit Floating Point Specification for the 8-bit formats: E5M2 is the high byte of a
 /// binary16; E4M3 has bias 7, no infinities, and NaN with all bits but the sign set.
+#[inline]
 pub(super) fn widen(element: Element, bits: u32) -> u32 {
     match element {
-        Element::F16 => f16_to_f32(bits),
+        Element::F16 => f16_to_f32_fast(bits),
         Element::Bf16 => bits << 16,
-        Element::Bf8 => f16_to_f32(bits << 8),
+        Element::Bf8 => f16_to_f32_fast(bits << 8),
         Element::Fp8 => e4m3_to_f32(bits),
         _ => bits,
     }
 }
 
+/// As [`f16_to_f32`]: a shift into place and an exact product that mends exponent and subnormals.
+#[inline]
+fn f16_to_f32_fast(bits: u32) -> u32 {
+    const TWO_TO_112: f32 = f32::from_bits((127 + 112) << 23);
+    if bits & 0x7c00 == 0x7c00 {
+        return f16_to_f32(bits);
+    }
+    let magnitude = f32::from_bits((bits & 0x7fff) << 13) * TWO_TO_112;
+    magnitude.to_bits() | (bits & 0x8000) << 16
+}
+
+#[inline]
 fn e4m3_to_f32(bits: u32) -> u32 {
     let sign = (bits & 0x80) << 24;
     let (exponent, fraction) = (bits >> 3 & 15, bits & 7);

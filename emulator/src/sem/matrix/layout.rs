@@ -6,6 +6,7 @@ use isa::fragment::{Fragment, Index, Part, Place, Shape};
 use isa::table::Matrix;
 
 use crate::prepare::Prepared;
+use crate::wave::ROW_LANES;
 
 /// The layouts of an operation.
 #[derive(Debug)]
@@ -88,6 +89,13 @@ impl Layout {
     #[inline]
     pub(super) fn position(&self, slot: usize, lane: usize) -> usize {
         self.positions[slot * self.n_lanes + lane].into()
+    }
+
+    /// The row-major positions of a slot in a row of lanes.
+    #[inline]
+    pub(super) fn positions(&self, slot: usize, row: usize) -> &[u16] {
+        let first = slot * self.n_lanes + row * ROW_LANES;
+        &self.positions[first..first + ROW_LANES]
     }
 
     /// The register of a slot, its first bit there, and the mask of its width.

@@ -181,6 +181,7 @@ impl Bench {
             lds: &mut Lds::new(0),
             scratch: &mut Scratch::new(0, 0),
             findings: &mut findings,
+            races: &mut crate::checks::races::Races::default(),
             counts: &mut Counts::default(),
             options: &Options::default(),
             program: &program,
@@ -438,4 +439,12 @@ fn what_has_no_witness_is_refused() {
     let mut bench = Bench::new(Matrix::VMfmaF3232x32x42bF16);
     bench.inst.mods.cbsz = 1;
     assert!(matches!(bench.run().map_err(|cause| *cause), Err(Cause::Unsupported { .. })));
+}
+
+#[test]
+fn every_binary16_widens_as_the_plain_conversion_does() {
+    for bits in 0..=0xffff_u32 {
+        let widened = super::arithmetic::widen(Element::F16, bits);
+        assert_eq!(widened, crate::float::f16_to_f32(bits), "{bits:#x}");
+    }
 }

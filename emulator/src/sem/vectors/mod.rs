@@ -185,6 +185,7 @@ impl Lab {
             lds: &mut Lds::new(0),
             scratch: &mut Scratch::new(0, 0),
             findings: &mut Findings::default(),
+            races: &mut crate::checks::races::Races::default(),
             counts: &mut Counts::default(),
             options: &Options::default(),
             program: &program,

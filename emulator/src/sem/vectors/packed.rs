@@ -85,6 +85,20 @@ fn mixed_sources_are_binary32_or_either_half() {
 }
 
 #[test]
+fn only_the_halves_that_take_part_make_a_mixed_result_undefined() {
+    for target in Target::ALL {
+        let mut lab = Lab::on(target, Op::Packed(Packed::VFmaMixF32));
+        lab.inst.mods.op_sel_hi = 0b111;
+        lab.undefined = [0xffff_0000, 0xffff_0000, 0xffff_0000, 0];
+        assert_eq!(lab.run(&[0x3c00, 0x3c00, 0x3c00]).undefined, 0);
+        lab.inst.mods.op_sel = 0b010;
+        assert_eq!(lab.run(&[0x3c00, 0x3c00, 0x3c00]).undefined, 0xffff_ffff);
+        lab.inst.mods = isa::inst::Modifiers::default();
+        assert_eq!(lab.run(&[0x3c00, 0x3c00, 0x3c00]).undefined, 0xffff_ffff);
+    }
+}
+
+#[test]
 fn signs_of_byte_products() {
     let mut lab = Lab::new(Op::Packed(Packed::VDot4I32Iu8));
     lab.inst.mods.neg = 0b01;

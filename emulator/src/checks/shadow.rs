@@ -1,0 +1,228 @@
+//! Who touched a byte last: the memory of the race checks.
+//!
+//! Pages are made when they are first touched and start with one cell a word. The first access to a part
+//! of a word refines its page to cells of halves or bytes, so that neighbours never share a cell.
+
+use std::collections::BTreeMap;
+
+const PAGE_BYTES: u64 = 4096;
+/// Largest cell: 4 bytes.
+const WORD_SHIFT: u32 = 2;
+
+/// One memory instruction of one wave, packed; zero where there is none.
+///
+/// | bits | field |
+/// |---|---|
+/// | 23:0 | number of the instruction among the counted ones of its wave |
+/// | 36:24 | site, from 1 on |
+/// | 41:37 | wave of the workgroup |
+/// | 63:42 | number of the workgroup |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamp(u64);
+
+impl Stamp {
+    /// Most sites that stamps can tell apart.
+    pub(super) const MAX_SITES: usize = (1 << 13) - 1;
+    /// Largest number of an instruction.
+    pub(super) const MAX_SERIAL: u32 = (1 << 24) - 1;
+    /// Workgroups are numbered modulo this.
+    pub(super) const WORKGROUPS: u32 = 1 << 22;
+
+    pub(super) fn new(workgroup: u32, wave: u32, site: usize, serial: u32) -> Stamp {
+        let workgroup = u64::from(workgroup % Stamp::WORKGROUPS);
+        Stamp(
+            workgroup << 42 | u64::from(wave & 31) << 37 | (site as u64) << 24 | u64::from(serial),
+        )
+    }
+
+    pub(super) fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) fn serial(self) -> u32 {
+        (self.0 & u64::from(Stamp::MAX_SERIAL)) as u32
+    }
+
+    pub(super) fn site(self) -> usize {
+        (self.0 >> 24) as usize & Stamp::MAX_SITES
+    }
+
+    pub(super) fn wave(self) -> u32 {
+        (self.0 >> 37 & 31) as u32
+    }
+
+    pub(super) fn workgroup(self) -> u32 {
+        (self.0 >> 42) as u32
+    }
+
+    /// Whether both are of one wave.
+    pub(super) fn is_same_wave(self, other: Stamp) -> bool {
+        self.0 >> 37 == other.0 >> 37
+    }
+}
+
+/// What is remembered of one word, half or byte.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cell {
+    /// The last write.
+    pub writer: Stamp,
+    /// The last read since.
+    pub reader: Stamp,
+    /// A read of another wave since, preferably of another workgroup.
+    pub other_reader: Stamp,
+}
+
+impl Cell {
+    pub(super) fn write(&mut self, stamp: Stamp) {
+        *self = Cell { writer: stamp, ..Cell::default() };
+    }
+
+    pub(super) fn read(&mut self, stamp: Stamp) {
+        if !self.reader.is_same_wave(stamp) {
+            let is_foreign =
+                |reader: Stamp| !reader.is_none() && reader.workgroup() != stamp.workgroup();
+            if is_foreign(self.reader) || !is_foreign(self.other_reader) {
+                self.other_reader = self.reader;
+            }
+        }
+        self.reader = stamp;
+    }
+}
+
+/// The cells of [`PAGE_BYTES`] bytes, of 2 to the power of `shift` bytes each.
+#[derive(Debug)]
+struct Page {
+    shift: u32,
+    cells: Vec<Cell>,
+}
+
+impl Page {
+    fn new() -> Page {
+        Page {
+            shift: WORD_SHIFT,
+            cells: vec![Cell::default(); (PAGE_BYTES >> WORD_SHIFT) as usize],
+        }
+    }
+
+    /// Makes cells small enough for an access that starts or ends at a multiple of 2 to the power of `shift`.
+    fn refine(&mut self, shift: u32) {
+        if shift < self.shift {
+            let copies = 1 << (self.shift - shift);
+            let cells = self.cells.iter().flat_map(|cell| std::iter::repeat_n(*cell, copies));
+            self.cells = cells.collect();
+            self.shift = shift;
+        }
+    }
+}
+
+/// Cells of all bytes that were touched.
+#[derive(Debug, Default)]
+pub(super) struct Shadow {
+    pages: Vec<Page>,
+    /// From the number of a page to its place.
+    places: BTreeMap<u64, usize>,
+    /// Number and place of the page that was last looked up.
+    last: Option<(u64, usize)>,
+}
+
+impl Shadow {
+    fn page(&mut self, number: u64) -> &mut Page {
+        let place = match self.last {
+            Some((last, place)) if last == number => place,
+            _ => {
+                let n_pages = self.pages.len();
+                let place = *self.places.entry(number).or_insert(n_pages);
+                if place == n_pages {
+                    self.pages.push(Page::new());
+                }
+                self.last = Some((number, place));
+                place
+            }
+        };
+        &mut self.pages[place]
+    }
+
+    /// Visits the cells of `n_bytes` bytes from `address` on; the range does not wrap.
+    #[inline]
+    pub(super) fn visit(
+        &mut self,
+        address: u64,
+        n_bytes: u64,
+        mut visit: impl FnMut(u64, &mut Cell),
+    ) {
+        let end = address + n_bytes;
+        let mut at = address;
+        while at < end {
+            let start = at & !(PAGE_BYTES - 1);
+            let stop = end.min(start + PAGE_BYTES);
+            let page = self.page(at / PAGE_BYTES);
+            page.refine((at | stop).trailing_zeros());
+            let shift = page.shift;
+            let (first, last) = ((at - start) >> shift, (stop - start) >> shift);
+            for (index, cell) in (first..).zip(&mut page.cells[first as usize..last as usize]) {
+                visit(start + (index << shift), cell);
+            }
+            at = stop;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(workgroup: u32, wave: u32) -> Stamp {
+        Stamp::new(workgroup, wave, 1, 0)
+    }
+
+    fn writers(shadow: &mut Shadow, address: u64, n_bytes: u64) -> Vec<(u64, u32)> {
+        let mut list = Vec::new();
+        shadow.visit(address, n_bytes, |at, cell| list.push((at, cell.writer.wave())));
+        list
+    }
+
+    #[test]
+    fn stamps_keep_their_fields_apart() {
+        let stamp = Stamp::new(Stamp::WORKGROUPS - 1, 31, Stamp::MAX_SITES, Stamp::MAX_SERIAL);
+        assert_eq!(
+            (stamp.workgroup(), stamp.wave(), stamp.site(), stamp.serial()),
+            (Stamp::WORKGROUPS - 1, 31, Stamp::MAX_SITES, Stamp::MAX_SERIAL)
+        );
+        let stamp = Stamp::new(5, 0, 1, 0);
+        assert_eq!((stamp.workgroup(), stamp.wave(), stamp.site(), stamp.serial()), (5, 0, 1, 0));
+        assert!(!stamp.is_none());
+    }
+
+    #[test]
+    fn parts_of_a_word_get_cells_of_their_own() {
+        let mut shadow = Shadow::default();
+        shadow.visit(8, 4, |_, cell| cell.write(stamp(0, 1)));
+        shadow.visit(10, 2, |_, cell| cell.write(stamp(0, 2)));
+        assert_eq!(writers(&mut shadow, 8, 4), [(8, 1), (10, 2)]);
+        shadow.visit(11, 1, |_, cell| cell.write(stamp(0, 3)));
+        assert_eq!(writers(&mut shadow, 8, 4), [(8, 1), (9, 1), (10, 2), (11, 3)]);
+    }
+
+    #[test]
+    fn accesses_cross_pages() {
+        let mut shadow = Shadow::default();
+        shadow.visit(4090, 12, |_, cell| cell.write(stamp(0, 1)));
+        let list = writers(&mut shadow, 4088, 16);
+        assert_eq!(list.first(), Some(&(4088, 0)));
+        assert_eq!(list.iter().filter(|(_, wave)| *wave == 1).count(), 6);
+        assert_eq!(list.last(), Some(&(4102, 0)));
+    }
+
+    #[test]
+    fn two_readers_are_of_two_waves_and_one_stays_foreign() {
+        let mut cell = Cell::default();
+        for wave in [0, 1, 1, 1] {
+            cell.read(stamp(7, wave));
+        }
+        assert_eq!((cell.reader.wave(), cell.other_reader.wave()), (1, 0));
+        for wave in [0, 1, 2] {
+            cell.read(stamp(8, wave));
+        }
+        assert_eq!((cell.reader.workgroup(), cell.other_reader.workgroup()), (8, 7));
+    }
+}
