@@ -69,30 +69,30 @@ fn words_of(bytes: &[u8]) -> Vec<u32> {
 
 /// Header text and 32-bit elements of a .npy file of version 1.
 fn read_npy(path: &Path) -> (String, Vec<u32>) {
-    let bytes = std::fs::read(path).unwrap();
+    let bytes = std::fs::read(path).expect("the file is there");
     assert_eq!(&bytes[..8], b"\x93NUMPY\x01\x00");
     let end = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    (String::from_utf8(bytes[10..end].to_vec()).unwrap(), words_of(&bytes[end..]))
+    (
+        String::from_utf8(bytes[10..end].to_vec()).expect("the header is text"),
+        words_of(&bytes[end..]),
+    )
 }
 
-/// Arguments of `vector_add` for 730 elements, with others in front that may replace them.
+/// A launch of a kernel with these values for its arguments.
+fn launch<'a>(
+    [object, kernel, grid, block]: [&'a str; 4],
+    values: &[&'a str],
+    more: &[&'a str],
+) -> Vec<&'a str> {
+    let sizes = [object, "--kernel", kernel, "--grid", grid, "--block", block];
+    let values = values.iter().flat_map(|value| ["--arg", value]);
+    sizes.into_iter().chain(values).chain(more.iter().copied()).collect()
+}
+
+/// A launch of `vector_add` for 730 elements that still needs `out`.
 fn vector_add<'a>(object: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        object,
-        "--kernel",
-        "vector_add",
-        "--grid",
-        "8",
-        "--block",
-        "100",
-        "--arg",
-        "n=i32:730",
-        "--arg",
-        "a=iota:f32:730",
-        "--arg",
-        "b=fill:f32:0.5:730",
-    ];
-    [&base, more].concat()
+    let values = ["n=i32:730", "a=iota:f32:730", "b=fill:f32:0.5:730"];
+    launch([object, "vector_add", "8", "100"], &values, more)
 }
 
 #[test]
@@ -107,25 +107,11 @@ fn sums_reach_the_saved_file_and_the_tail_stays_untouched() {
             format!("a={}", path("a.npy")),
             format!("out={}", path("out.npy")),
         );
-        let args = [
-            &object,
-            "--kernel",
-            "vector_add",
-            "--grid",
-            "8",
-            "--block",
-            "100",
-            "--arg",
-            &from,
-            "--arg",
-            "b=fill:f32:-0.75:730",
-            "--arg",
-            "out=nan:f32:800",
-            "--arg",
-            "n=u32:730",
-            "--save",
-            &to,
-        ];
+        let args = launch(
+            [&object, "vector_add", "8", "100"],
+            &[&from, "b=fill:f32:-0.75:730", "out=nan:f32:800", "n=u32:730"],
+            &["--save", &to],
+        );
         let told = document(&args, 0);
         let (header, sums) = read_npy(Path::new(&path("out.npy")));
         assert!(header.contains("'<f4'") && header.contains("(800,)"), "{header}");
@@ -162,25 +148,11 @@ fn tensors_of_safetensors_are_read_shared_and_saved() {
         let (object, input) = (fixture("vector_add", target), input.display());
         let saved = folder.path().join("out.safetensors");
         let (from, to) = (format!("a={input}#x"), format!("out={}", saved.display()));
-        let args = [
-            &object,
-            "--kernel",
-            "vector_add",
-            "--grid",
-            "8,1",
-            "--block",
-            "100,1,1",
-            "--arg",
-            &from,
-            "--arg",
-            "b=same:a",
-            "--arg",
-            "out=same:a",
-            "--arg",
-            "n=bytes:da020000",
-            "--save",
-            &to,
-        ];
+        let args = launch(
+            [&object, "vector_add", "8,1", "100,1,1"],
+            &[&from, "b=same:a", "out=same:a", "n=bytes:da020000"],
+            &["--save", &to],
+        );
         ends_with(&args, 0, &["clean: 0 findings", "grid 8 × 1 × 1 workgroups"]);
         let bytes = std::fs::read(&saved).unwrap();
         let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
@@ -201,19 +173,11 @@ fn hidden_arguments_of_three_dimensions_are_the_emulators() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.bin");
         let (object, save) = (fixture("grid", target), format!("out={}", path.display()));
-        let args = [
-            &object,
-            "--kernel",
-            "grid",
-            "--grid",
-            "3,2,2",
-            "--block",
-            "5,4,3",
-            "--arg",
-            "out=fill:u32:0xdeadbeef:720",
-            "--save",
-            &save,
-        ];
+        let args = launch(
+            [&object, "grid", "3,2,2", "5,4,3"],
+            &["out=fill:u32:0xdeadbeef:720"],
+            &["--save", &save],
+        );
         ends_with(&args, 0, &["3 × 2 × 2 workgroups of 5 × 4 × 3 work-items"]);
         let expected: Vec<u32> =
             (0..12).flat_map(|group| (0..60).map(move |item| group << 16 | item)).collect();
@@ -225,19 +189,8 @@ fn hidden_arguments_of_three_dimensions_are_the_emulators() {
 fn stats_and_fidelity_name_classes_and_bounds() {
     for target in Target::ALL {
         let object = fixture("math", target);
-        let args = [
-            &object,
-            "--kernel",
-            "math",
-            "--grid",
-            "1",
-            "--block",
-            "64",
-            "--arg",
-            "in=fill:f32:1.25:192",
-            "--arg",
-            "out=nan:f32:768",
-        ];
+        let args =
+            launch([&object, "math", "1", "64"], &["in=fill:f32:1.25:192", "out=nan:f32:768"], &[]);
         let asked = [&args[..], &["--stats", "--fidelity"]].concat();
         ends_with(&asked, 0, &["transcendental", "a wave (mean)", "exact", "one_ulp, executed"]);
         let told = document(&args, 0);
@@ -289,17 +242,22 @@ fn traces_have_a_line_an_instruction_up_to_their_limit() {
 /// The template kernel with other code over its no-ops.
 fn planted(folder: &Path, target: Target, words: &[u32]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut bytes = std::fs::read(root.join(fixture("template", target))).unwrap();
-    let object = CodeObject::parse(&bytes).unwrap();
+    let mut bytes =
+        std::fs::read(root.join(fixture("template", target))).expect("the fixture is there");
+    let object = CodeObject::parse(&bytes).expect("the fixture is valid");
     let entry = object.kernels[0].entry_address;
-    let segment = object.segments.iter().find(|segment| segment.contains(entry, 4)).unwrap();
+    let segment = object
+        .segments
+        .iter()
+        .find(|segment| segment.contains(entry, 4))
+        .expect("its code is loaded");
     let start = (segment.file_offset + entry - segment.address) as usize;
     for (at, word) in (start..).step_by(4).zip(words) {
         bytes[at..][..4].copy_from_slice(&word.to_le_bytes());
     }
     let path: PathBuf = folder.join(format!("planted.{target}.hsaco"));
-    std::fs::write(&path, bytes).unwrap();
-    path.to_str().unwrap().to_owned()
+    std::fs::write(&path, bytes).expect("the folder is writable");
+    path.to_str().expect("the path is text").to_owned()
 }
 
 const TEMPLATE: [&str; 10] = [

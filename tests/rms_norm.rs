@@ -19,7 +19,7 @@ const EPSILON: f32 = 1e-5;
 fn values(dtype: Dtype, len: usize, salt: usize) -> Stored {
     let value = |i: usize| {
         let mixed = (i * 2_654_435_761 + salt * 40_503) % 65_521;
-        (mixed as f64 / 16_380.25 - 2.0) * if i % 7 == 0 { 1e-3 } else { 1.0 }
+        (mixed as f64 / 16_380.25 - 2.0) * if i.is_multiple_of(7) { 1e-3 } else { 1.0 }
     };
     Stored::round(dtype, (0..len).map(value))
 }

@@ -43,6 +43,9 @@ pub struct FileProblem {
     pub expected: BTreeMap<String, Vec<f64>>,
 }
 
+/// Expected results by argument, and the names of the tensors that hold them.
+type Expected = (BTreeMap<String, Vec<f64>>, Vec<String>);
+
 /// Why a file is no problem of a spec.
 #[derive(Debug, thiserror::Error)]
 pub enum TensorFileError {
@@ -200,7 +203,7 @@ impl Reader<'_> {
         })
     }
 
-    fn expected(&mut self) -> Result<(BTreeMap<String, Vec<f64>>, Vec<String>), TensorFileError> {
+    fn expected(&mut self) -> Result<Expected, TensorFileError> {
         let (mut expected, mut names) = (BTreeMap::new(), Vec::new());
         let signature = self.spec.signature();
         let outputs = signature.buffers().filter(|(_, buffer)| buffer.access != Access::ReadOnly);

@@ -1,6 +1,6 @@
 //! Where the elements of matrix operations lie: lane and register ↔ block, row and column, as closed forms.
 //!
-//! An operation multiplies `blocks` pairs of matrices at once: D[b] = A[b] · B[b] + C[b], with A of m × k,
+//! An operation multiplies `blocks` pairs of matrices at once: `D[b] = A[b] · B[b] + C[b]`, with A of m × k,
 //! B of k × n, and C and D of m × n elements. A [`Fragment`] says how one of them lies in the registers of
 //! a wave. All follow one form: along one axis (k for A and B, rows for D) a *run* of consecutive elements
 //! stays in a lane, the next run goes to the next *group* of lanes, and after the last group the first

@@ -38,7 +38,7 @@ impl<'k> Channels<'k> {
         (self.runs * self.length) as usize
     }
 
-    /// The share of a row of [K].
+    /// The share of a row of `[K]`.
     #[track_caller]
     pub fn load(&self, row: &View<'k>) -> Vec<Expr<'k>> {
         let share = row.window(self.first);

@@ -40,10 +40,10 @@ pub fn build(name: &str, spec: &DecodeStepSpec) -> Result<Kernel, Vec<BuildError
 struct Head<'k, 's> {
     k: &'k KernelBuilder,
     spec: &'s DecodeStepSpec,
-    /// [K] of the key head that this value head reads.
+    /// `[K]` of the key head that this value head reads.
     q: View<'k>,
     key: View<'k>,
-    /// [V].
+    /// `[V]`.
     v: View<'k>,
     o: View<'k>,
     gates: Gates<'k>,

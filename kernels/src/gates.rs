@@ -9,7 +9,7 @@ use crate::arguments::Arguments;
 /// The gates of one value head of one sequence.
 pub struct Gates<'k> {
     gate: Gate,
-    /// Log decay in nats, or raw gates: without axes (a gate a head) or [K] (a gate a channel).
+    /// Log decay in nats, or raw gates: without axes (a gate a head) or `[K]` (a gate a channel).
     given: View<'k>,
     raw: Option<RawGates<'k>>,
     /// The head's one factor, when it has only one.
@@ -51,7 +51,7 @@ impl<'k> Gates<'k> {
         gates
     }
 
-    /// The factors of the `count` channels that `load` takes from a view of [K].
+    /// The factors of the `count` channels that `load` takes from a view of `[K]`.
     #[track_caller]
     pub fn decays(&self, count: usize, load: impl Fn(&View<'k>) -> Vec<Expr<'k>>) -> Vec<Expr<'k>> {
         match self.head_decay {

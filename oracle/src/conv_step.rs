@@ -33,7 +33,7 @@ pub struct Inputs {
     pub x: Stored,
     /// [D, W]; the last weight meets the newest sample.
     pub weight: Stored,
-    /// [D].
+    /// `[D]`.
     pub bias: Option<Stored>,
     /// [B, D, W−1], oldest → newest; absent at width 1.
     pub history: Option<Stored>,

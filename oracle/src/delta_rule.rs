@@ -38,7 +38,7 @@ pub enum State {
     Pool {
         /// [slots, HV, K, V] or [slots, HV, V, K].
         pool: Vec<f32>,
-        /// One index a sequence, [B].
+        /// One index a sequence, `[B]`.
         slots: Vec<i32>,
         /// The index that means *no sequence*: its row of o is zeros and no state changes.
         sentinel: i32,

@@ -24,9 +24,9 @@ pub enum GateInput {
 pub struct RawGate {
     /// [B, T, HV] or [B, T, HV, K].
     pub g_raw: Stored,
-    /// Natural logarithm of the rate, [HV].
+    /// Natural logarithm of the rate, `[HV]`.
     pub a_log: Vec<f32>,
-    /// [HV] or [HV, K].
+    /// `[HV]` or [HV, K].
     pub dt_bias: Vec<f32>,
 }
 
