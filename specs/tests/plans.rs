@@ -164,7 +164,7 @@ fn defaults_of_a_problem() {
     let scale = 0.088_388_346;
     assert_eq!(
         problem,
-        Problem::DecodeStep(DecodeStepProblem { batch: 1, pool_slots: Some(3), scale })
+        Problem::DecodeStep(DecodeStepProblem { batch: 3, pool_slots: Some(5), scale })
     );
     let spec = library_spec("gdn_decode_gfx950.toml");
     assert_eq!(spec.problem(&["batch=7"]).expect("legal").pool_slots(), None);
