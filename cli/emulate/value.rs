@@ -283,7 +283,8 @@ fn hex(digits: &str) -> Result<Vec<u8>, ValueError> {
     bytes.collect::<Option<_>>().ok_or_else(wrong)
 }
 
-/// The known word that looks most like `got`, if one does.
+/// The known word that looks most like `got`, if one does. By edits, not by `specs::suggest`'s
+/// similarity, which takes two swapped digits of a word as short as `f32` for another word.
 fn nearest(got: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let scored = known.map(|word| (strsim::damerau_levenshtein(got, word), word));
     let (distance, word) = scored.min_by_key(|(distance, _)| *distance)?;
