@@ -1,0 +1,132 @@
+//! Speed of the emulator: millions of wave instructions a second on one core, per kernel and target.
+//!
+//! `cargo bench -p wavesmith-emulator`. Wall time of this machine, printed for people: the fastest of
+//! several runs, and ratios of runs of the same process. Nothing here is a measurement of a GPU.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use codeobj::CodeObject;
+use isa::Target;
+use wavesmith_emulator::{Class, Dispatch, Machine, Options, Report};
+
+/// Runs of each setting; the fastest counts.
+const REPEATS: usize = 5;
+
+/// A kernel with the buffers it works on.
+struct Scenario {
+    name: &'static str,
+    workgroups: [u32; 3],
+    /// Words of the buffers that it gets pointers to, the result last.
+    buffers: fn() -> Vec<Vec<u32>>,
+    /// What follows the pointers.
+    sizes: &'static [u32],
+}
+
+/// Rows of the softmax: work-items of all workgroups.
+const SOFTMAX_WORKGROUPS: u32 = 64;
+/// m, n and k of the GEMM.
+const GEMM_SIZE: u32 = 256;
+
+const SCENARIOS: [Scenario; 2] = [
+    Scenario {
+        name: "softmax",
+        workgroups: [SOFTMAX_WORKGROUPS, 1, 1],
+        buffers: || {
+            let n = SOFTMAX_WORKGROUPS * 256 * 32;
+            let value = |i: u32| ((i.wrapping_mul(2_654_435_761) >> 16) as f32 / 4096.0).to_bits();
+            vec![(0..n).map(value).collect(), vec![0; n as usize]]
+        },
+        sizes: &[],
+    },
+    Scenario {
+        name: "gemm",
+        workgroups: [GEMM_SIZE / 128, GEMM_SIZE / 128, 1],
+        buffers: || {
+            let n = GEMM_SIZE * GEMM_SIZE;
+            // Pairs of binary16 numbers between 1 and 2.
+            let pair = |i: u32| i.wrapping_mul(2_654_435_761) & 0x03ff_03ff | 0x3c00_3c00;
+            let factor: Vec<u32> = (0..n / 2).map(pair).collect();
+            vec![factor.clone(), factor, vec![0; n as usize]]
+        },
+        sizes: &[GEMM_SIZE, GEMM_SIZE],
+    },
+];
+
+/// Times one scenario; the result's bits come back too.
+fn run(scenario: &Scenario, target: Target, options: &Options) -> (Duration, Report, Vec<u8>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("tests/fixtures/{}.{target}.hsaco", scenario.name));
+    let bytes = std::fs::read(path).expect("the fixture is in the repository");
+    let object = CodeObject::parse(&bytes).expect("the fixture is a code object");
+    let mut machine = Machine::new(target, options.clone());
+    let loaded = machine.load(&object).expect("the fixture loads");
+    let mut kernarg = Vec::new();
+    let mut result = None;
+    for words in (scenario.buffers)() {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let id = machine.memory_mut().allocate_with("buffer", &bytes).expect("memory");
+        kernarg.extend(machine.memory().address(id).expect("live").to_le_bytes());
+        result = Some(id);
+    }
+    scenario.sizes.iter().for_each(|size| kernarg.extend(size.to_le_bytes()));
+    let dispatch = Dispatch {
+        object: loaded,
+        kernel: scenario.name,
+        workgroups: scenario.workgroups,
+        workgroup_size: [256, 1, 1],
+        kernarg: &kernarg,
+        dynamic_lds_bytes: 0,
+    };
+    let started = Instant::now();
+    let report = machine.dispatch(&dispatch).expect("the kernel runs");
+    let time = started.elapsed();
+    assert!(report.findings.is_empty(), "{}: {:?}", scenario.name, report.findings);
+    let result = machine.memory().read(result.expect("buffers")).expect("live").to_vec();
+    (time, report, result)
+}
+
+fn fastest(scenario: &Scenario, target: Target, options: &Options) -> (Duration, Report, Vec<u8>) {
+    let runs = (0..REPEATS).map(|_| run(scenario, target, options));
+    runs.min_by_key(|(time, ..)| *time).expect("at least one run")
+}
+
+/// Millions a second.
+fn rate(count: u64, time: Duration) -> f64 {
+    count as f64 / time.as_secs_f64() / 1e6
+}
+
+fn main() {
+    let settings = [
+        ("all checks", Options::default()),
+        ("no race checks", Options { race_checks: false, ..Options::default() }),
+    ];
+    println!("fastest of {REPEATS}, one core; millions a second");
+    println!(
+        "{:<8} {:<8} {:<16} {:>9} {:>9} {:>9} {:>9} {:>7}",
+        "kernel", "target", "setting", "VALU", "matrix", "all", "ms", "time"
+    );
+    for scenario in &SCENARIOS {
+        for target in Target::ALL {
+            let mut last: Option<(Duration, Vec<u8>)> = None;
+            for (name, options) in settings.iter().rev() {
+                let (time, report, result) = fastest(scenario, target, options);
+                let (base, expected) = last.get_or_insert((time, result.clone()));
+                assert!(*expected == result, "{}: results differ", scenario.name);
+                let counts = &report.stats.instructions;
+                let count = |class| counts.get(&class).copied().unwrap_or(0);
+                println!(
+                    "{:<8} {:<8} {:<16} {:>9.2} {:>9.2} {:>9.2} {:>9.2} {:>6.2}x",
+                    scenario.name,
+                    target.to_string(),
+                    name,
+                    rate(count(Class::Valu) + count(Class::Transcendental), time),
+                    rate(count(Class::Matrix), time),
+                    rate(report.wave_instructions, time),
+                    time.as_secs_f64() * 1e3,
+                    time.as_secs_f64() / base.as_secs_f64(),
+                );
+            }
+        }
+    }
+}
