@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dsl::ir::Kernel;
+use isa::Target;
 
 pub use error::{Cause, EmitError};
 pub use locate::{WORKER_NAME, WORKER_VARIABLE};
@@ -73,7 +74,25 @@ pub fn compile(kernel: &Kernel, options: &Options) -> Result<Artefacts, EmitErro
 /// # Errors
 /// Any [`Cause`], with `name`.
 pub fn compile_text(name: &str, text: &str, options: &Options) -> Result<Artefacts, EmitError> {
-    request_artefacts(text, options).map_err(|cause| EmitError { kernel: name.to_owned(), cause })
+    request_artefacts(Request::Compile, text, options)
+        .map_err(|cause| EmitError { kernel: name.to_owned(), cause })
+}
+
+/// All artefacts of an LLVM module for `amdgcn-amd-amdhsa` that somebody else wrote, from its text.
+/// `level` is the optimisation level, 0 to 3; `name` stands in errors.
+///
+/// # Errors
+/// Any [`Cause`], with `name`.
+pub fn compile_module(
+    name: &str,
+    ir: &str,
+    target: Target,
+    level: u8,
+    options: &Options,
+) -> Result<Artefacts, EmitError> {
+    let request = Request::CompileModule { target: target.name().to_owned(), level };
+    request_artefacts(request, ir, options)
+        .map_err(|cause| EmitError { kernel: name.to_owned(), cause })
 }
 
 /// Which worker, LLVM and linker are in use.
@@ -88,10 +107,10 @@ pub fn describe(options: &Options) -> Result<WorkerReport, Cause> {
     }
 }
 
-fn request_artefacts(text: &str, options: &Options) -> Result<Artefacts, Cause> {
+fn request_artefacts(request: Request, text: &str, options: &Options) -> Result<Artefacts, Cause> {
     let worker = locate::worker(options)?;
     let text = text.as_bytes().to_vec();
-    match process::exchange(&worker, Request::Compile, text, options.time_limit)? {
+    match process::exchange(&worker, request, text, options.time_limit)? {
         (Reply::Compiled { llvm, llvm_ir_bytes, assembly_bytes, code_object_bytes }, body) => {
             let lengths = [llvm_ir_bytes, assembly_bytes, code_object_bytes];
             let [llvm_ir, assembly, code_object] = split(body, lengths)

@@ -17,7 +17,10 @@ use crate::protocol::LlvmIdentity;
 const TRIPLE: &str = "amdgcn-amd-amdhsa";
 
 /// The machine of a target with default features: XNACK and SRAM-ECC of any setting, wave32 on gfx1100.
-pub fn target_machine(target: Target) -> Result<TargetMachine, CompileError> {
+pub fn target_machine(
+    target: Target,
+    level: OptimizationLevel,
+) -> Result<TargetMachine, CompileError> {
     LlvmTarget::initialize_amd_gpu(&InitializationConfig::default());
     let triple = TargetTriple::create(TRIPLE);
     let machine =
@@ -25,7 +28,7 @@ pub fn target_machine(target: Target) -> Result<TargetMachine, CompileError> {
             &triple,
             target.name(),
             "",
-            OptimizationLevel::Aggressive,
+            level,
             RelocMode::PIC,
             CodeModel::Default,
         );
@@ -57,6 +60,16 @@ pub fn optimise(module: &Module<'_>, machine: &TargetMachine) -> Result<(), Comp
     module.run_passes("default<O3>", machine, options).map_err(|error| words(&error))
 }
 
+/// LLVM's standard pipeline of a level, unchanged: what other compilers' users get.
+pub fn optimise_at(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    level: u8,
+) -> Result<(), CompileError> {
+    let passes = format!("default<O{level}>");
+    module.run_passes(&passes, machine, PassBuilderOptions::create()).map_err(|error| words(&error))
+}
+
 /// Assembly or object. Emission changes the module, so it works on a copy; LLVM reports most errors only
 /// to the diagnostics, and what it returns beside them is garbage.
 pub fn emit(
@@ -74,6 +87,6 @@ pub fn emit(
 }
 
 /// LLVM's message as it is; the string's `Display` would escape it.
-fn words(error: &LLVMString) -> CompileError {
+pub(crate) fn words(error: &LLVMString) -> CompileError {
     CompileError::Llvm(error.to_string())
 }

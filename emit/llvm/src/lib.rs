@@ -4,12 +4,14 @@
 //! disappear with a toolchain update, and none of that may reach the main program. The client that talks
 //! to the worker is in the crate `wavesmith-emit`; the wire format is [`protocol`].
 //!
+//! [`foreign`] compiles LLVM IR that somebody else wrote.
 //! [`lower`] gives every operation of the kernel IR its meaning in LLVM IR, [`module`] the frame around
 //! it, [`codegen`] optimises and emits, [`link`] links, [`worker`] serves requests.
 
 mod binding;
 pub mod codegen;
 pub mod error;
+pub mod foreign;
 pub mod link;
 pub mod lower;
 pub mod module;

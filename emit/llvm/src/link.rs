@@ -126,7 +126,8 @@ mod tests {
         for target in Target::ALL {
             let context = Context::create();
             let diagnostics = Diagnostics::attach(&context);
-            let machine = codegen::target_machine(target).expect("LLVM has the target");
+            let machine = codegen::target_machine(target, inkwell::OptimizationLevel::Default)
+                .expect("LLVM has the target");
             let buffer = MemoryBuffer::create_from_memory_range_copy(ir.as_bytes(), "made_up");
             let module = context.create_module_from_ir(buffer).expect("LLVM parses it");
             module.set_triple(&machine.get_triple());

@@ -19,13 +19,20 @@ pub const MAX_HEADER_BYTES: u64 = 1 << 20;
 pub const MAX_BODY_BYTES: u64 = 256 << 20;
 
 /// What the client asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
     /// Which LLVM and which linker the worker has. The body is empty.
     Describe,
     /// All artefacts of one kernel. The body is the kernel's text form.
     Compile,
+    /// All artefacts of an LLVM module that somebody else wrote. The body is LLVM IR text.
+    CompileModule {
+        /// Name of the target.
+        target: String,
+        /// Optimisation level, 0 to 3, as compilers number them.
+        level: u8,
+    },
 }
 
 /// What the worker answers.
@@ -34,7 +41,7 @@ pub enum Request {
 pub enum Reply {
     /// To [`Request::Describe`]; the body is empty.
     Described(Toolchain),
-    /// To [`Request::Compile`]; the body is the three artefacts in the order of their lengths.
+    /// To [`Request::Compile`] and [`Request::CompileModule`]; the body is the three artefacts in the order of their lengths.
     Compiled {
         /// The LLVM that made them.
         llvm: LlvmIdentity,

@@ -4,14 +4,17 @@ use std::io::{self, BufReader, Read, Write};
 use std::process::ExitCode;
 
 use dsl::ir::Kernel;
+use inkwell::OptimizationLevel;
 use inkwell::context::Context;
-use inkwell::targets::FileType;
+use inkwell::module::Module;
+use inkwell::targets::{FileType, TargetMachine};
 use isa::Target;
 use rlimit::Resource;
 
 use crate::binding::{Diagnostics, on_fatal_error};
 use crate::codegen;
 use crate::error::CompileError;
+use crate::foreign;
 use crate::link;
 use crate::lower::lower_kernel;
 use crate::module::new_module;
@@ -49,7 +52,10 @@ pub fn serve(input: impl Read, output: impl Write) -> ExitCode {
     on_fatal_error(report_fatal_error);
     let written = match read_frame::<Request>(BufReader::new(input)) {
         Ok((Request::Describe, _)) => reply_to_describe(output),
-        Ok((Request::Compile, text)) => reply_to_compile(output, text),
+        Ok((Request::Compile, text)) => reply_with_artefacts(output, compile_bytes(text)),
+        Ok((Request::CompileModule { target, level }, text)) => {
+            reply_with_artefacts(output, foreign::compile_module(&text, &target, level))
+        }
         Err(error) => {
             write_frame(output, failed(Failure::BadRequest { message: error.to_string() }), &[])
         }
@@ -93,8 +99,11 @@ fn reply_to_describe(output: impl Write) -> Result<(), FrameError> {
     write_frame(output, reply, &[])
 }
 
-fn reply_to_compile(output: impl Write, text: Vec<u8>) -> Result<(), FrameError> {
-    let artefacts = match compile_bytes(text) {
+fn reply_with_artefacts(
+    output: impl Write,
+    compiled: Result<Artefacts, CompileError>,
+) -> Result<(), FrameError> {
+    let artefacts = match compiled {
         Ok(artefacts) => artefacts,
         Err(error) => return write_frame(output, failed(error.into()), &[]),
     };
@@ -108,7 +117,7 @@ fn reply_to_compile(output: impl Write, text: Vec<u8>) -> Result<(), FrameError>
 
 /// The worker's LLVM and linker.
 pub fn describe() -> Result<Toolchain, CompileError> {
-    let machine = codegen::target_machine(Target::Gfx1100)?;
+    let machine = codegen::target_machine(Target::Gfx1100, OptimizationLevel::Aggressive)?;
     Ok(Toolchain {
         llvm: codegen::identity(&machine),
         libllvm: loaded_libllvm(),
@@ -140,15 +149,25 @@ fn compile_bytes(text: Vec<u8>) -> Result<Artefacts, CompileError> {
 pub fn compile(kernel: &Kernel) -> Result<Artefacts, CompileError> {
     let context = Context::create();
     let diagnostics = Diagnostics::attach(&context);
-    let machine = codegen::target_machine(kernel.target)?;
+    let machine = codegen::target_machine(kernel.target, OptimizationLevel::Aggressive)?;
     let module = new_module(&context, kernel, &machine);
     lower_kernel(&context, &module, kernel)?;
     let llvm_ir = module.print_to_string().to_string();
     codegen::optimise(&module, &machine)?;
-    let assembly = codegen::emit(&module, &machine, &diagnostics, FileType::Assembly)?;
-    let object = codegen::emit(&module, &machine, &diagnostics, FileType::Object)?;
+    artefacts(&module, &machine, &diagnostics, llvm_ir)
+}
+
+/// What an optimised module becomes.
+pub(crate) fn artefacts(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    diagnostics: &Diagnostics<'_>,
+    llvm_ir: String,
+) -> Result<Artefacts, CompileError> {
+    let assembly = codegen::emit(module, machine, diagnostics, FileType::Assembly)?;
+    let object = codegen::emit(module, machine, diagnostics, FileType::Object)?;
     Ok(Artefacts {
-        llvm: codegen::identity(&machine),
+        llvm: codegen::identity(machine),
         llvm_ir,
         assembly: String::from_utf8_lossy(&assembly).into_owned(),
         code_object: link::link(&object)?,

@@ -1,0 +1,38 @@
+//! Whole programs: LLVM IR of ours, compiled by LLVM when the test runs, executed on the emulator with
+//! every check on, compared with what the host computes. Every launch must be without finding.
+
+mod attention;
+mod bench;
+mod elementwise;
+mod gemm;
+mod integers;
+mod ir;
+mod modules;
+mod rows;
+
+use bench::run_family;
+
+#[test]
+fn elementwise() {
+    run_family(elementwise::PROGRAMS);
+}
+
+#[test]
+fn gemm() {
+    run_family(gemm::PROGRAMS);
+}
+
+#[test]
+fn rows() {
+    run_family(rows::PROGRAMS);
+}
+
+#[test]
+fn attention() {
+    run_family(attention::PROGRAMS);
+}
+
+#[test]
+fn integers() {
+    run_family(integers::PROGRAMS);
+}
