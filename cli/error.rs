@@ -110,6 +110,14 @@ pub enum CliError {
     /// Values that do not fit the arguments of a code object's kernel.
     #[error(transparent)]
     Arguments(#[from] ArgumentsError),
+    /// What is wrong with one of several launches.
+    #[error("launch {number}: {source}")]
+    InLaunch {
+        /// Its number, from 1.
+        number: usize,
+        /// What is wrong.
+        source: Box<CliError>,
+    },
     /// An array that cannot be read or saved.
     #[error(transparent)]
     Array(#[from] TensorError),
@@ -137,6 +145,12 @@ pub enum CliError {
 }
 
 impl CliError {
+    /// Says which launch it is about, where a call has several; `launch` counts from 0.
+    pub fn in_launch(self, launch: usize, of: usize) -> CliError {
+        let number = launch + 1;
+        if of == 1 { self } else { CliError::InLaunch { number, source: Box::new(self) } }
+    }
+
     /// 1 when a rule, check or comparison failed or a fault happened, 2 for wrong usage and unreadable
     /// input, 3 when something needed is unavailable.
     pub fn exit_code(&self) -> u8 {
@@ -151,6 +165,7 @@ impl CliError {
             | CliError::Array(_)
             | CliError::UnknownKernel(_)
             | CliError::Unread { .. } => 2,
+            CliError::InLaunch { source, .. } => source.exit_code(),
             CliError::Problem(problem) => problem_code(problem),
             CliError::Plan(PlanError::InvalidProblem(problem)) => problem_code(problem),
             CliError::Emit(error) if error.cause.is_unavailable() => 3,

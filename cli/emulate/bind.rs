@@ -58,8 +58,6 @@ pub enum ArgumentProblem {
     Size { key: String, got: String, bytes: usize, expected: u32 },
     #[error("argument '{key}' is a {kind}, which cannot be given")]
     Kind { key: String, kind: &'static str },
-    #[error("argument '{key}': '{other}' has no buffer of its own to share")]
-    NothingToShare { key: String, other: String },
 }
 
 fn lines<T: std::fmt::Display>(items: &[T]) -> String {
@@ -95,7 +93,7 @@ pub fn bind(kernel: &Kernel, given: &[Assignment]) -> Result<Vec<Supplied>, Argu
     for (key, arg) in keys.iter().zip(kernel.metadata.explicit_args()) {
         match value_of(key, given) {
             Ok(Assignment { text, value, .. }) => {
-                problems.extend(misfit(key, arg, text, value, given));
+                problems.extend(misfit(key, arg, text, value));
                 let (key, arg) = (key.clone(), arg.clone());
                 bound.push(Supplied { key, arg, value: value.clone(), text: text.clone() });
             }
@@ -123,24 +121,13 @@ fn value_of<'g>(key: &str, given: &'g [Assignment]) -> Result<&'g Assignment, Ar
     }
 }
 
-fn misfit(
-    key: &str,
-    arg: &KernelArg,
-    text: &str,
-    value: &Value,
-    given: &[Assignment],
-) -> Option<ArgumentProblem> {
+fn misfit(key: &str, arg: &KernelArg, text: &str, value: &Value) -> Option<ArgumentProblem> {
     let (key, got) = (key.to_owned(), text.to_owned());
     match (arg.value_kind, value) {
         (ValueKind::GlobalBuffer, Value::Scalar(bytes)) => {
             Some(ArgumentProblem::NotABuffer { key, got, bytes: bytes.len() })
         }
-        (ValueKind::GlobalBuffer, Value::Same(other)) => {
-            let owner = given.iter().find(|assignment| assignment.key == *other);
-            let shares = owner.is_some_and(|owner| matches!(owner.value, Value::Buffer(_)));
-            (!shares).then(|| ArgumentProblem::NothingToShare { key, other: other.clone() })
-        }
-        (ValueKind::GlobalBuffer, Value::Buffer(_) | Value::Null) => None,
+        (ValueKind::GlobalBuffer, Value::Buffer(_) | Value::Same(_) | Value::Null) => None,
         (ValueKind::ByValue, Value::Scalar(bytes)) => {
             let (bytes, expected) = (bytes.len(), arg.size);
             (bytes as u64 != u64::from(expected)).then_some(ArgumentProblem::Size {

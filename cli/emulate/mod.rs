@@ -1,6 +1,7 @@
 //! What `emulate` is made of: argument values ([`value`]), their element types ([`element`]) and files
-//! ([`tensor`], [`npy`]), binding them to a kernel's metadata ([`bind`]), the launch with its trace
-//! ([`launch`], [`trace`]), how far to trust it ([`fidelity`]), and what is told of it ([`report`]).
+//! ([`tensor`], [`npy`]), which launches a call asks for ([`request`]), binding values to a kernel's metadata
+//! ([`bind`]) and sharing buffers ([`share`]), the launches with their trace ([`launch`], [`trace`]), how far to
+//! trust them ([`fidelity`]), and what is told of them ([`report`]).
 
 pub mod bind;
 pub mod element;
@@ -8,6 +9,8 @@ pub mod fidelity;
 pub mod launch;
 pub mod npy;
 pub mod report;
+pub mod request;
+pub mod share;
 pub mod tensor;
 pub mod trace;
 pub mod value;

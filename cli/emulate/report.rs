@@ -7,37 +7,56 @@ use emulator::{Cause, Class, ExecutionFault, Finding, Place, Report, Site, Stats
 use serde::Serialize;
 
 use crate::emulate::bind::Supplied;
-use crate::emulate::fidelity::Trust;
-use crate::emulate::launch::Sizes;
+use crate::emulate::fidelity::{self, Trust};
+use crate::emulate::launch::{Plan, Planned};
 use crate::emulate::tensor::Tensor;
 use crate::{harness, report};
 
 /// The whole story of one run.
 #[derive(Debug, Serialize)]
 pub struct Told {
-    /// Neither fault nor finding.
+    /// Neither fault nor finding, in any launch.
     pub passed: bool,
+    /// The target, from the objects.
+    pub target: &'static str,
+    /// How the emulator computes what the ISA leaves open.
+    pub numerics: &'static str,
+    /// Whether races were watched for.
+    pub race_checks: bool,
+    /// What ended the run before its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<FaultTold>,
+    /// What is wrong, over all launches.
+    pub findings: Vec<Finding>,
+    /// Findings beyond those listed.
+    pub findings_dropped: u64,
+    /// Instructions executed, each once a wave, over all launches.
+    pub wave_instructions: u64,
+    /// What each launch did, in order; after a fault the last one is the one that faulted.
+    pub launches: Vec<LaunchTold>,
+    /// Launches that a fault kept from running.
+    pub launches_not_run: usize,
+    /// Buffers after the run, by name; empty after a fault.
+    pub buffers: BTreeMap<String, BufferTold>,
+    /// Wall time.
+    pub seconds: f64,
+}
+
+/// The story of one launch.
+#[derive(Debug, Serialize)]
+pub struct LaunchTold {
     /// The code object's file.
     pub file: String,
     /// The kernel.
     pub kernel: String,
-    /// The target, from the object.
-    pub target: &'static str,
     /// Workgroups in x, y, z.
     pub grid: [u32; 3],
     /// Work-items of a workgroup in x, y, z.
     pub block: [u32; 3],
     /// LDS beyond what the kernel's descriptor asks for, in bytes.
     pub dynamic_lds_bytes: u32,
-    /// Whether races were watched for.
-    pub race_checks: bool,
     /// Explicit arguments in order.
     pub args: Vec<Argument>,
-    /// How the emulator computes what the ISA leaves open.
-    pub numerics: &'static str,
-    /// What ended the run before its end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fault: Option<FaultTold>,
     /// What is wrong with the kernel.
     pub findings: Vec<Finding>,
     /// Findings beyond those listed.
@@ -48,10 +67,6 @@ pub struct Told {
     pub stats: Counts,
     /// The kernel's instructions by how far they can be trusted.
     pub fidelity: Trust,
-    /// Buffers after the run, by the arguments that made them; empty after a fault.
-    pub buffers: BTreeMap<String, BufferTold>,
-    /// Wall time.
-    pub seconds: f64,
 }
 
 /// An explicit argument.
@@ -62,11 +77,14 @@ pub struct Argument {
     offset: u32,
     bytes: u32,
     value: String,
+    /// The buffer that it points to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buffer: Option<String>,
 }
 
 impl Argument {
-    /// What is told of an argument and its value.
-    pub fn new(bound: &Supplied) -> Argument {
+    /// What is told of an argument, its value and its buffer.
+    fn new(bound: &Supplied, buffer: Option<String>) -> Argument {
         let Supplied { key, arg, text, .. } = bound;
         Argument {
             name: key.clone(),
@@ -74,6 +92,7 @@ impl Argument {
             offset: arg.offset,
             bytes: arg.size,
             value: text.clone(),
+            buffer,
         }
     }
 }
@@ -81,6 +100,8 @@ impl Argument {
 /// What ended a run.
 #[derive(Debug, Serialize)]
 pub struct FaultTold {
+    /// The launch, from 1.
+    launch: usize,
     message: String,
     cause: Cause,
     site: Option<Site>,
@@ -89,8 +110,10 @@ pub struct FaultTold {
 }
 
 impl FaultTold {
-    fn new(fault: &ExecutionFault) -> FaultTold {
+    /// What is told of a fault; `launch` counts from 0.
+    pub fn new(launch: usize, fault: &ExecutionFault) -> FaultTold {
         FaultTold {
+            launch: launch + 1,
             message: fault.to_string(),
             cause: fault.cause.clone(),
             site: fault.site.clone(),
@@ -167,75 +190,33 @@ impl BufferTold {
     }
 }
 
-/// What was run, apart from what came of it.
-pub struct Call<'c> {
-    /// The code object's file.
-    pub file: String,
-    /// The kernel.
-    pub kernel: &'c str,
-    /// The target, from the object.
-    pub target: &'static str,
-    /// Sizes of the launch.
-    pub sizes: Sizes,
-    /// Whether races were watched for.
-    pub race_checks: bool,
-    /// Explicit arguments in order.
-    pub args: &'c [Supplied],
-}
-
-impl Told {
-    /// The story of a run that has yet to get its fidelity, buffers and time.
-    pub fn new(call: &Call<'_>, report: Report, fault: Option<&ExecutionFault>) -> Told {
-        Told {
-            passed: fault.is_none() && report.findings.is_empty(),
-            file: call.file.clone(),
-            kernel: call.kernel.to_owned(),
-            target: call.target,
-            grid: call.sizes.grid,
-            block: call.sizes.block,
-            dynamic_lds_bytes: call.sizes.dynamic_lds_bytes,
-            race_checks: call.race_checks,
-            args: call.args.iter().map(Argument::new).collect(),
-            numerics: harness::NUMERICS,
-            fault: fault.map(FaultTold::new),
+impl LaunchTold {
+    /// The story of one launch of a plan, counted from 0; `report` is what the emulator says.
+    pub fn new(plan: &Plan<'_>, launch: usize, report: Report) -> LaunchTold {
+        let Planned { file, object, kernel, sizes, .. } = &plan.launches[launch];
+        let buffers = plan.sharing.of[launch].iter();
+        let name = |buffer: &Option<usize>| buffer.map(|at| plan.sharing.buffers[at].name.clone());
+        let args = plan.args[launch].iter().zip(buffers);
+        LaunchTold {
+            file: file.display().to_string(),
+            kernel: kernel.name.clone(),
+            grid: sizes.grid,
+            block: sizes.block,
+            dynamic_lds_bytes: sizes.dynamic_lds_bytes,
+            args: args.map(|(bound, buffer)| Argument::new(bound, name(buffer))).collect(),
+            fidelity: fidelity::trust(object, kernel, &report.approximations),
             findings: report.findings,
             findings_dropped: report.findings_dropped,
             wave_instructions: report.wave_instructions,
             stats: Counts::new(report.stats),
-            fidelity: Trust::default(),
-            buffers: BTreeMap::new(),
-            seconds: 0.0,
         }
     }
 
-    /// As text, with what was asked for.
-    pub fn text(&self, with_stats: bool, with_fidelity: bool) -> String {
-        let mut out = self.head();
-        out.push_str(&self.buffer_table());
-        for finding in &self.findings {
-            out.push_str(&format!("finding: {finding}\n"));
-        }
-        if self.findings_dropped != 0 {
-            out.push_str(&format!("{} more findings, not listed\n", self.findings_dropped));
-        }
-        if let Some(FaultTold { message, remedy, .. }) = &self.fault {
-            out.push_str(&format!("fault: {message}\n  remedy: {remedy}\n"));
-        }
-        if with_stats {
-            out.push_str(&self.stats.text());
-        }
-        if with_fidelity {
-            out.push_str(&fidelity_text(&self.fidelity));
-        }
-        out.push_str(&self.verdict());
-        out
-    }
-
-    fn head(&self) -> String {
+    fn head(&self, target: &str) -> String {
         let [[gx, gy, gz], [bx, by, bz]] = [self.grid, self.block];
         let mut out = format!(
-            "{} for {} on the emulator\ngrid {gx} × {gy} × {gz} workgroups of {bx} × {by} × {bz} work-items\n",
-            self.kernel, self.target
+            "{} for {target} on the emulator\ngrid {gx} × {gy} × {gz} workgroups of {bx} × {by} × {bz} work-items\n",
+            self.kernel
         );
         let rows = self.args.iter().map(|arg| {
             vec![
@@ -247,6 +228,44 @@ impl Told {
         });
         out.push_str(&report::table(&rows.collect::<Vec<_>>()));
         out
+    }
+}
+
+impl Told {
+    /// As text, with what was asked for.
+    pub fn text(&self, with_stats: bool, with_fidelity: bool) -> String {
+        let mut out = self.each_launch(|launch| launch.head(self.target));
+        out.push_str(&self.buffer_table());
+        for finding in &self.findings {
+            out.push_str(&format!("finding: {finding}\n"));
+        }
+        if self.findings_dropped != 0 {
+            out.push_str(&format!("{} more findings, not listed\n", self.findings_dropped));
+        }
+        if let Some(FaultTold { message, remedy, .. }) = &self.fault {
+            out.push_str(&format!("fault: {message}\n  remedy: {remedy}\n"));
+        }
+        if self.launches_not_run != 0 {
+            out.push_str(&format!("{} more launches did not run\n", self.launches_not_run));
+        }
+        if with_stats {
+            out.push_str(&self.each_launch(|launch| launch.stats.text()));
+        }
+        if with_fidelity {
+            out.push_str(&self.each_launch(|launch| fidelity_text(&launch.fidelity)));
+        }
+        out.push_str(&self.verdict());
+        out
+    }
+
+    /// A text of every launch, under its number where there are several.
+    fn each_launch(&self, text: impl Fn(&LaunchTold) -> String) -> String {
+        let is_alone = self.launches.len() + self.launches_not_run == 1;
+        let told = (1..).zip(&self.launches).map(|(number, launch)| match is_alone {
+            true => text(launch),
+            false => format!("launch {number}: {}", text(launch)),
+        });
+        told.collect()
     }
 
     fn buffer_table(&self) -> String {

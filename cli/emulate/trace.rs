@@ -29,6 +29,13 @@ impl Trace {
         Trace { sink, limit, steps: 0 }
     }
 
+    /// Says which launch the next lines are of.
+    pub fn title(&mut self, title: &str) {
+        if self.steps < self.limit {
+            self.line(title);
+        }
+    }
+
     /// Says how many lines are missing and writes the file.
     ///
     /// # Errors

@@ -16,9 +16,17 @@ Values of arguments:
   iota:TYPE:COUNT           a buffer of 0, 1, 2, …
   FILE.npy                  a buffer from an array of NumPy
   FILE.safetensors#TENSOR   a buffer from a tensor
-  same:ARGUMENT             the buffer of another argument
+  same:ARGUMENT             the buffer of another argument, of this launch or an earlier one
+  same:N/ARGUMENT           the buffer of an argument of launch N, counted from 1
   null                      a null pointer
-TYPE is one of i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64.";
+TYPE is one of i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64.
+
+Several launches over the same memory, in order:
+  emulate FILE.hsaco --kernel first  --grid 8 --block 64 --arg x=iota:f32:512 --arg y=nan:f32:512
+              --then --kernel second --grid 1 --block 64 --arg in=same:y --arg sum=nan:f32:1
+  emulate --launches FILE.toml
+with FILE.toml: [[launch]] tables of object, kernel, grid, block, dynamic_lds, args, as docs/emulate.md
+shows.";
 
 /// What an argument is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +35,7 @@ pub enum Value {
     Scalar(Vec<u8>),
     /// A pointer to a buffer of its own.
     Buffer(Contents),
-    /// A pointer to the buffer of another argument.
+    /// A pointer to the buffer of another argument, by its name or `N/NAME`.
     Same(String),
     /// A null pointer.
     Null,

@@ -5,45 +5,38 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use codeobj::{CodeObject, Kernel};
 use emulator::{Fault, Options};
 
-use crate::emulate::bind::{self, Assignment, Supplied};
-use crate::emulate::fidelity;
-use crate::emulate::launch::{Bench, Sizes};
-use crate::emulate::report::{BufferTold, Call, Told};
+use crate::emulate::launch::{Bench, Objects, Plan};
+use crate::emulate::report::{BufferTold, FaultTold, LaunchTold, Told};
+use crate::emulate::request::{self, Groups};
 use crate::emulate::tensor::{self, Format, Tensor};
 use crate::emulate::trace::Trace;
-use crate::emulate::value::{self, GRAMMAR, Value};
+use crate::emulate::value::GRAMMAR;
 use crate::error::{CliError, Outcome};
-use crate::{code_object_file, report};
+use crate::{harness, report};
 
 /// Arguments of `emulate`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = GRAMMAR)]
+#[command(
+    after_help = GRAMMAR,
+    override_usage = "wavesmith emulate FILE.hsaco --kernel NAME --grid X,Y,Z --block X,Y,Z [--arg NAME=VALUE]… \
+                      [--then …] [OPTIONS]\n       wavesmith emulate [FILE.hsaco] --launches FILE.toml [OPTIONS]"
+)]
 pub struct Args {
     /// Code object; it says which target is emulated
     #[arg(value_name = "FILE.hsaco")]
-    file: PathBuf,
-    /// Kernel to run
-    #[arg(long, value_name = "NAME")]
-    kernel: String,
-    /// Workgroups (not work-items) in each dimension, 1 to 3 numbers
-    #[arg(long, value_name = "X,Y,Z", value_parser = dimensions)]
-    grid: [u32; 3],
-    /// Work-items of a workgroup in each dimension, 1 to 3 numbers
-    #[arg(long, value_name = "X,Y,Z", value_parser = dimensions)]
-    block: [u32; 3],
-    /// An argument by its name, or by its position (from 0) where the kernel's metadata has no name
-    #[arg(long = "arg", value_name = "NAME=VALUE")]
-    args: Vec<String>,
-    /// Write the buffer of an argument after a run without fault: .npy, .safetensors, or its bytes as .bin
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    groups: Groups,
+    /// The launches from a file, in place of the flags from --kernel to --then
+    #[arg(long, value_name = "FILE.toml")]
+    launches: Option<PathBuf>,
+    /// Write the buffer of an argument after the last launch, unless there was a fault: .npy, .safetensors, or
+    /// its bytes as .bin
     #[arg(long, value_name = "NAME=FILE")]
     save: Vec<String>,
-    /// LDS of a workgroup beyond what the kernel itself declares
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
-    dynamic_lds: u32,
-    /// Wave instructions after which the run is stopped with a fault
+    /// Wave instructions after which a launch is stopped with a fault
     #[arg(long, value_name = "N", default_value_t = Options::default().instruction_limit)]
     instruction_limit: u64,
     /// Do not watch for races between waves and between workgroups; every other check stays on
@@ -105,44 +98,25 @@ impl Args {
     }
 }
 
-/// One to three numbers; missing ones are 1.
-fn dimensions(text: &str) -> Result<[u32; 3], String> {
-    let mut sizes = [1; 3];
-    let parts: Vec<&str> = text.split(',').collect();
-    if parts.len() > sizes.len() {
-        return Err(format!("{} numbers, the limit is 3", parts.len()));
-    }
-    for (size, part) in sizes.iter_mut().zip(parts) {
-        *size = match part.trim().parse() {
-            Ok(0) => return Err("a dimension of 0 runs nothing: it is at least 1".to_owned()),
-            Ok(number) => number,
-            Err(_) => return Err(format!("'{part}' is no number from 1 to {}", u32::MAX)),
-        };
-    }
-    Ok(sizes)
-}
-
 /// A file for a buffer.
 struct Save {
-    /// The argument that made the buffer.
-    owner: String,
+    /// The buffer's name.
+    buffer: String,
     path: PathBuf,
     format: Format,
 }
 
-/// Runs the kernel and reports on it.
+/// Runs the launches and reports on them.
 ///
 /// # Errors
-/// A file that cannot be read, or a launch that does not fit the kernel.
+/// A file that cannot be read, or a launch that does not fit its kernel.
 pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let started = Instant::now();
-    let (_, object) = code_object_file::read(&args.file)?;
-    let kernel = object.kernel(&args.kernel)?;
-    let assignments =
-        args.args.iter().map(|text| assignment(text)).collect::<Result<Vec<_>, _>>()?;
-    let bound = bind::bind(kernel, &assignments)?;
-    let saves = args.save.iter().map(|text| save(text, &bound)).collect::<Result<Vec<_>, _>>()?;
-    let mut told = execute(args, &object, kernel, &bound, &saves)?;
+    let requests = request::requests(&args.groups, args.launches.as_deref())?;
+    let objects = Objects::read(&requests, args.file.as_deref())?;
+    let plan = Plan::new(&requests, &objects)?;
+    let saves = saves(&args.save, &plan)?;
+    let mut told = execute(args, &plan, &saves)?;
     told.seconds = started.elapsed().as_secs_f64();
     if json {
         report::json(&told)?;
@@ -152,37 +126,60 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     Ok(Outcome::right_if(told.passed))
 }
 
-fn execute(
-    args: &Args,
-    object: &CodeObject,
-    kernel: &Kernel,
-    bound: &[Supplied],
-    saves: &[Save],
-) -> Result<Told, CliError> {
-    let mut bench = Bench::new(object, bound, args.options())?;
-    let sizes = Sizes { grid: args.grid, block: args.block, dynamic_lds_bytes: args.dynamic_lds };
-    let mut trace = args.trace.clone().map(|path| Trace::new(path, args.trace_limit));
-    let result = bench.run(&kernel.name, sizes, trace.as_mut());
-    trace.map_or(Ok(()), Trace::finish)?;
-    let file = args.file.display().to_string();
-    let target = object.target.name();
-    let race_checks = !args.no_race_checks;
-    let call = Call { file, kernel: &kernel.name, target, sizes, race_checks, args: bound };
-    match result {
-        Ok(report) => {
-            let approximations = report.approximations.clone();
-            let mut told = Told::new(&call, report, None);
-            told.fidelity = fidelity::trust(object, kernel, &approximations);
-            told.buffers = keep(&bench.buffers().map_err(emulator::LaunchError::from)?, saves)?;
-            Ok(told)
-        }
-        Err(Fault::Execution(fault)) => {
-            let mut told = Told::new(&call, fault.report.clone(), Some(&fault));
-            told.fidelity = fidelity::trust(object, kernel, &fault.report.approximations);
-            Ok(told)
-        }
-        Err(Fault::Launch(refused)) => Err(refused.into()),
+fn execute(args: &Args, plan: &Plan<'_>, saves: &[Save]) -> Result<Told, CliError> {
+    let mut bench = Bench::new(plan, args.options())?;
+    for (launch, planned) in plan.launches.iter().enumerate() {
+        let refused = |error| CliError::from(error).in_launch(launch, plan.launches.len());
+        bench.check(launch, planned).map_err(refused)?;
     }
+    let mut trace = args.trace.clone().map(|path| Trace::new(path, args.trace_limit));
+    let ran = run_all(&mut bench, plan, &mut trace);
+    trace.map_or(Ok(()), Trace::finish)?;
+    let (launches, fault) = ran?;
+    let findings: Vec<_> = launches.iter().flat_map(|told| told.findings.clone()).collect();
+    let buffers = match fault {
+        Some(_) => BTreeMap::new(),
+        None => keep(&bench.buffers().map_err(emulator::LaunchError::from)?, saves)?,
+    };
+    Ok(Told {
+        passed: fault.is_none() && findings.is_empty(),
+        target: plan.target().name(),
+        numerics: harness::NUMERICS,
+        race_checks: !args.no_race_checks,
+        fault,
+        findings,
+        findings_dropped: launches.iter().map(|told| told.findings_dropped).sum(),
+        wave_instructions: launches.iter().map(|told| told.wave_instructions).sum(),
+        launches_not_run: plan.launches.len() - launches.len(),
+        launches,
+        buffers,
+        seconds: 0.0,
+    })
+}
+
+/// Runs one launch after the other, up to the first fault.
+fn run_all(
+    bench: &mut Bench,
+    plan: &Plan<'_>,
+    trace: &mut Option<Trace>,
+) -> Result<(Vec<LaunchTold>, Option<FaultTold>), CliError> {
+    let mut told = Vec::new();
+    for (launch, planned) in plan.launches.iter().enumerate() {
+        if let Some(trace) = trace.as_mut().filter(|_| plan.launches.len() > 1) {
+            trace.title(&format!("launch {}: {}", launch + 1, planned.kernel.name));
+        }
+        match bench.run(launch, planned, trace.as_mut()) {
+            Ok(report) => told.push(LaunchTold::new(plan, launch, report)),
+            Err(Fault::Execution(fault)) => {
+                told.push(LaunchTold::new(plan, launch, fault.report.clone()));
+                return Ok((told, Some(FaultTold::new(launch, &fault))));
+            }
+            Err(Fault::Launch(refused)) => {
+                return Err(CliError::from(refused).in_launch(launch, plan.launches.len()));
+            }
+        }
+    }
+    Ok((told, None))
 }
 
 /// Saves what is to be saved, and tells of every buffer.
@@ -193,7 +190,7 @@ fn keep(
     let mut told = BTreeMap::new();
     for (name, tensor) in buffers {
         let mut saved = Vec::new();
-        for Save { path, format, .. } in saves.iter().filter(|save| save.owner == *name) {
+        for Save { path, format, .. } in saves.iter().filter(|save| save.buffer == *name) {
             tensor::save(path, *format, name, tensor)?;
             saved.push(path.display().to_string());
         }
@@ -202,30 +199,26 @@ fn keep(
     Ok(told)
 }
 
-fn assignment(text: &str) -> Result<Assignment, CliError> {
-    let (key, text) = text
-        .split_once('=')
-        .ok_or_else(|| CliError::Usage(format!("--arg {text}: is not NAME=VALUE")))?;
-    let value = value::parse(text)
-        .map_err(|problem| CliError::Usage(format!("--arg {key}={text}: {problem}")))?;
-    Ok(Assignment { key: key.to_owned(), text: text.to_owned(), value })
+fn saves(texts: &[String], plan: &Plan<'_>) -> Result<Vec<Save>, CliError> {
+    let mut saves: Vec<Save> = Vec::new();
+    for text in texts {
+        let new = save(text, plan)?;
+        if saves.iter().any(|save| save.path == new.path) {
+            let why = format!("--save {text}: two buffers for one file; give each its own");
+            return Err(CliError::Usage(why));
+        }
+        saves.push(new);
+    }
+    Ok(saves)
 }
 
-fn save(text: &str, bound: &[Supplied]) -> Result<Save, CliError> {
+fn save(text: &str, plan: &Plan<'_>) -> Result<Save, CliError> {
     let wrong = |problem: &str| CliError::Usage(format!("--save {text}: {problem}"));
     let (key, path) = text.split_once('=').ok_or_else(|| wrong("is not NAME=FILE"))?;
-    let owner = bound.iter().find(|bound| bound.key == key).and_then(|bound| match &bound.value {
-        Value::Buffer(_) => Some(key.to_owned()),
-        Value::Same(owner) => Some(owner.clone()),
-        Value::Scalar(_) | Value::Null => None,
-    });
-    let owner = owner.ok_or_else(|| {
-        let buffers = bound.iter().filter(|bound| matches!(bound.value, Value::Buffer(_)));
-        let names: Vec<_> = buffers.map(|bound| bound.key.as_str()).collect();
-        wrong(&format!("'{key}' is no buffer; buffers are {}", names.join(", ")))
-    })?;
+    let found = plan.sharing.find(&plan.args, key).map_err(|error| wrong(&error.to_string()))?;
+    let buffer = plan.sharing.buffers[found].name.clone();
     let path = PathBuf::from(path);
     let format =
         Format::of(&path).ok_or_else(|| wrong("name a .npy, .safetensors or .bin file"))?;
-    Ok(Save { owner, path, format })
+    Ok(Save { buffer, path, format })
 }

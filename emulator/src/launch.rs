@@ -55,10 +55,7 @@ impl<'m> Launch<'m> {
     ) -> Result<Launch<'m>, LaunchError> {
         let LoadedKernel { kernel, program, bias } = loaded;
         let target = program.target();
-        check_descriptor(&kernel.descriptor, target)?;
-        check_size(kernel, target, dispatch)?;
-        let lds_bytes = lds_bytes(kernel, target, dispatch)?;
-        check_scratch(kernel, options, target, dispatch)?;
+        let lds_bytes = check(kernel, target, options, dispatch)?;
         let kernarg = allocate_kernarg(memory, kernel, dispatch)?;
         let packet = allocate_packet(memory, kernel, dispatch, lds_bytes, bias, kernarg)?;
         let preload = kernel.descriptor.kernarg_preload;
@@ -170,6 +167,19 @@ fn vector_registers(descriptor: &KernelDescriptor, target: Target) -> (u16, u16)
             (narrow(arch), narrow(descriptor.vgprs - arch))
         }
     }
+}
+
+/// Whether a launch fits its kernel and the machine; gives the LDS of a workgroup in bytes.
+pub(crate) fn check(
+    kernel: &Kernel,
+    target: Target,
+    options: &Options,
+    dispatch: &Dispatch<'_>,
+) -> Result<u32, LaunchError> {
+    check_descriptor(&kernel.descriptor, target)?;
+    check_size(kernel, target, dispatch)?;
+    check_scratch(kernel, options, target, dispatch)?;
+    lds_bytes(kernel, target, dispatch)
 }
 
 fn check_descriptor(descriptor: &KernelDescriptor, target: Target) -> Result<(), LaunchError> {

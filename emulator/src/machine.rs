@@ -4,7 +4,7 @@ use codeobj::{CodeObject, Kernel, RelocationKind, Segment};
 use isa::Target;
 
 use crate::fault::{Fault, LaunchError};
-use crate::launch::{Launch, LoadedKernel};
+use crate::launch::{self, Launch, LoadedKernel};
 use crate::memory::{Access, Memory, MemoryError};
 use crate::program::Program;
 use crate::report::Report;
@@ -173,6 +173,16 @@ impl Machine {
             self.memory.patch(bias.wrapping_add(relocation.address), stored)?;
         }
         Ok(())
+    }
+
+    /// Whether a dispatch could start, apart from the memory that its arguments take.
+    ///
+    /// # Errors
+    /// As [`Machine::dispatch`] before anything runs.
+    pub fn check(&self, dispatch: &Dispatch<'_>) -> Result<(), LaunchError> {
+        let object = self.objects.get(dispatch.object.index).ok_or(LaunchError::NotLoaded)?;
+        let kernel = object.object.kernel(dispatch.kernel)?;
+        launch::check(kernel, self.target, &self.options, dispatch).map(|_| ())
     }
 
     /// Runs a kernel to its end. Workgroups run one after the other in ascending order of their ids,

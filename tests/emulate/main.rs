@@ -1,6 +1,8 @@
 //! `emulate` as a user calls it: LLVM's code objects for both targets, results in files, findings and
 //! faults, and everything it refuses.
 
+mod launches;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -120,13 +122,13 @@ fn sums_reach_the_saved_file_and_the_tail_stays_untouched() {
             assert_eq!(*got, expected.to_bits(), "{target} element {i}");
         }
         assert_eq!(told["passed"], true);
-        assert_eq!(told["kernel"], "vector_add");
+        assert_eq!(told["launches"][0]["kernel"], "vector_add");
         assert_eq!(told["target"], target.name());
-        assert_eq!(told["grid"], serde_json::json!([8, 1, 1]));
-        assert_eq!(told["block"], serde_json::json!([100, 1, 1]));
-        assert_eq!(told["args"][3]["name"], "n");
-        assert_eq!(told["args"][3]["kind"], "by_value");
-        assert_eq!(told["stats"]["workgroups"], 8);
+        assert_eq!(told["launches"][0]["grid"], serde_json::json!([8, 1, 1]));
+        assert_eq!(told["launches"][0]["block"], serde_json::json!([100, 1, 1]));
+        assert_eq!(told["launches"][0]["args"][3]["name"], "n");
+        assert_eq!(told["launches"][0]["args"][3]["kind"], "by_value");
+        assert_eq!(told["launches"][0]["stats"]["workgroups"], 8);
         assert_eq!(told["findings"].as_array().unwrap().len(), 0);
         assert!(told["wave_instructions"].as_u64().unwrap() > 0);
         assert_eq!(told["buffers"]["out"]["saved"][0], path("out.npy"));
@@ -194,13 +196,16 @@ fn stats_and_fidelity_name_classes_and_bounds() {
         let asked = [&args[..], &["--stats", "--fidelity"]].concat();
         ends_with(&asked, 0, &["transcendental", "a wave (mean)", "exact", "one_ulp, executed"]);
         let told = document(&args, 0);
-        let waves = told["stats"]["waves"].as_f64().unwrap();
+        let waves = told["launches"][0]["stats"]["waves"].as_f64().unwrap();
         assert_eq!(waves, 64.0 / f64::from(target.wave_width()));
-        let valu = told["stats"]["instructions"]["valu"].as_f64().unwrap();
-        assert_eq!(told["stats"]["mean_per_wave"]["valu"].as_f64().unwrap(), valu / waves);
-        let exp = &told["fidelity"]["approximate"]["v_exp_f32"];
+        let valu = told["launches"][0]["stats"]["instructions"]["valu"].as_f64().unwrap();
+        assert_eq!(
+            told["launches"][0]["stats"]["mean_per_wave"]["valu"].as_f64().unwrap(),
+            valu / waves
+        );
+        let exp = &told["launches"][0]["fidelity"]["approximate"]["v_exp_f32"];
         assert_eq!((&exp["bound"], &exp["executed"]), (&"one_ulp".into(), &true.into()));
-        let exact = told["fidelity"]["exact"].as_array().unwrap();
+        let exact = told["launches"][0]["fidelity"]["exact"].as_array().unwrap();
         let load = match target {
             Target::Gfx950 => "global_load_dwordx3",
             Target::Gfx1100 => "global_load_b96",
@@ -208,8 +213,8 @@ fn stats_and_fidelity_name_classes_and_bounds() {
         for name in ["s_endpgm", load] {
             assert!(exact.contains(&name.into()), "no {name} in {exact:?}");
         }
-        assert_eq!(told["fidelity"]["unsupported"].as_array().unwrap().len(), 0);
-        assert_eq!(told["fidelity"]["undecodable_dwords"], 0);
+        assert_eq!(told["launches"][0]["fidelity"]["unsupported"].as_array().unwrap().len(), 0);
+        assert_eq!(told["launches"][0]["fidelity"]["undecodable_dwords"], 0);
     }
 }
 
@@ -353,7 +358,7 @@ fn unknown_instructions_stop_with_their_bytes_and_address() {
         let told = document(&args, 1);
         assert_eq!(told["passed"], false);
         assert!(told["fault"]["message"].as_str().unwrap().contains("fe ff ff ff"));
-        assert_eq!(told["fidelity"]["undecodable_dwords"], 1);
+        assert_eq!(told["launches"][0]["fidelity"]["undecodable_dwords"], 1);
         assert_eq!(told["buffers"].as_object().unwrap().len(), 0);
     }
 }
@@ -424,8 +429,8 @@ fn arguments_that_do_not_fit_list_what_is_expected() {
     );
     call(&changed(3, "n=i64:730"), &["'n': 'i64:730' has 8 bytes, the kernel takes 4"]);
     call(&changed(3, "n=zeros:i32:1"), &["'n'", "takes 4 bytes by value"]);
-    call(&changed(2, "out=same:n"), &["'n' has no buffer of its own"]);
-    call(&changed(2, "out=same:out"), &["'out' has no buffer of its own"]);
+    call(&changed(2, "out=same:n"), &["'n' names no argument with a buffer", "a, b"]);
+    call(&changed(2, "out=same:out"), &["'out' names no argument with a buffer"]);
     call(&changed(2, "out"), &["--arg out: is not NAME=VALUE"]);
     call(&changed(2, "out=zero:f32:9"), &["--arg out=zero:f32:9", "did you mean `zeros`"]);
     call(&changed(2, "out=zeros:f23:9"), &["'f23' is no element type", "did you mean `f32`"]);
@@ -437,7 +442,7 @@ fn arguments_that_do_not_fit_list_what_is_expected() {
         ends_with(&vector_add(&object, &["--arg", "out=nan:f32:730", "--save", text]), 2, words);
     };
     save("out", &["is not NAME=FILE"]);
-    save("n=x.npy", &["'n' is no buffer; buffers are a, b, out"]);
+    save("n=x.npy", &["'n' names no argument with a buffer", "there are a, b, out"]);
     save("out=x.txt", &[".npy, .safetensors or .bin"]);
     save("out=README.md/x.npy", &["README.md/x.npy"]);
 }
