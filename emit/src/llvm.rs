@@ -3,6 +3,7 @@
 //! The work is done by the program `wavesmith-llvm`, one process a request, because LLVM can abort, hang
 //! or be absent. Whatever happens there arrives here as a typed [`EmitError`] that names the kernel.
 
+mod assembly;
 mod error;
 mod locate;
 mod process;
@@ -18,9 +19,10 @@ use std::time::Duration;
 use dsl::ir::Kernel;
 use isa::Target;
 
+pub use assembly::{assemble, assemble_lines, disassemble, disassemble_each};
 pub use error::{Cause, EmitError};
 pub use locate::{WORKER_NAME, WORKER_VARIABLE};
-pub use protocol::{Failure, LlvmIdentity, Toolchain};
+pub use protocol::{AssembledLine, Diagnostic, DisassembledLine, Failure, LlvmIdentity, Toolchain};
 
 use protocol::{Reply, Request};
 
@@ -138,9 +140,11 @@ fn split(mut body: Vec<u8>, lengths: [u64; 3]) -> Option<[Vec<u8>; 3]> {
 fn unexpected(worker: &Path, reply: Reply) -> Cause {
     match reply {
         Reply::Failed(failure) => Cause::Failed(failure),
-        Reply::Described(_) | Reply::Compiled { .. } => {
-            broken(worker, "the reply answers another request")
-        }
+        Reply::Described(_)
+        | Reply::Compiled { .. }
+        | Reply::AssembledObject
+        | Reply::AssembledLines
+        | Reply::Disassembled => broken(worker, "the reply answers another request"),
     }
 }
 

@@ -5,7 +5,7 @@
 )]
 
 use std::cell::RefCell;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::OnceLock;
 
 use inkwell::builder::{Builder, BuilderError};
@@ -16,6 +16,10 @@ use llvm_sys::core::{
     LLVMBuildFenceSyncScope, LLVMBuildGEPWithNoWrapFlags, LLVMContextSetDiagnosticHandler,
     LLVMDisposeMessage, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity, LLVMGetSyncScopeID,
     LLVMGetVersion,
+};
+use llvm_sys::disassembler::{
+    LLVMCreateDisasmCPUFeatures, LLVMDisasmContextRef, LLVMDisasmDispose, LLVMDisasmInstruction,
+    LLVMDisassembler_Option_PrintImmHex, LLVMSetDisasmOptions,
 };
 use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
 use llvm_sys::prelude::LLVMDiagnosticInfoRef;
@@ -97,6 +101,62 @@ pub fn llvm_version() -> String {
     // SAFETY: three valid out-pointers to integers.
     unsafe { LLVMGetVersion(&raw mut major, &raw mut minor, &raw mut patch) };
     format!("{major}.{minor}.{patch}")
+}
+
+unsafe extern "C" {
+    /// Makes the disassembler known; llvm-sys does not declare it. The rest of the target is initialised
+    /// by inkwell.
+    safe fn LLVMInitializeAMDGPUDisassembler();
+}
+
+/// Longest text of one instruction in bytes, with its final zero; LLVM cuts longer ones off.
+const MAX_TEXT_BYTES: usize = 1024;
+
+/// LLVM's disassembler for one processor.
+pub struct Disassembler {
+    context: LLVMDisasmContextRef,
+}
+
+impl Disassembler {
+    /// The disassembler of a processor with default features, if LLVM has one. The target must have been
+    /// initialised.
+    pub fn new(triple: &str, processor: &str) -> Option<Disassembler> {
+        LLVMInitializeAMDGPUDisassembler();
+        let (triple, processor) = (CString::new(triple).ok()?, CString::new(processor).ok()?);
+        // SAFETY: three C strings that live through the call; no callbacks, so no data for them.
+        let context = unsafe {
+            let none = std::ptr::null_mut();
+            let (triple, processor) = (triple.as_ptr(), processor.as_ptr());
+            LLVMCreateDisasmCPUFeatures(triple, processor, c"".as_ptr(), none, 0, None, None)
+        };
+        if context.is_null() {
+            return None;
+        }
+        // SAFETY: the context is the one just made.
+        unsafe { LLVMSetDisasmOptions(context, LLVMDisassembler_Option_PrintImmHex) };
+        Some(Disassembler { context })
+    }
+
+    /// Size and text of the instruction at the start of `code`, if there is one.
+    pub fn instruction(&mut self, code: &[u8]) -> Option<(usize, String)> {
+        let mut text: [c_char; MAX_TEXT_BYTES] = [0; MAX_TEXT_BYTES];
+        let (bytes, length) = (code.as_ptr().cast_mut(), code.len() as u64);
+        // SAFETY: the context is alive; LLVM only reads the bytes, whose number is given; the text has the
+        // stated room and ends with a zero.
+        let (size, text) = unsafe {
+            let out = text.as_mut_ptr();
+            let size = LLVMDisasmInstruction(self.context, bytes, length, 0, out, MAX_TEXT_BYTES);
+            (size, CStr::from_ptr(out))
+        };
+        (size > 0).then(|| (size, text.to_string_lossy().trim().to_owned()))
+    }
+}
+
+impl Drop for Disassembler {
+    fn drop(&mut self) {
+        // SAFETY: the context was made in `new` and is given back once.
+        unsafe { LLVMDisasmDispose(self.context) };
+    }
 }
 
 /// Promises that go with an address computation.

@@ -14,7 +14,8 @@ use crate::binding::{Diagnostics, llvm_version};
 use crate::error::CompileError;
 use crate::protocol::LlvmIdentity;
 
-const TRIPLE: &str = "amdgcn-amd-amdhsa";
+/// The triple of all code objects.
+pub const TRIPLE: &str = "amdgcn-amd-amdhsa";
 
 /// The machine of a target with default features: XNACK and SRAM-ECC of any setting, wave32 on gfx1100.
 pub fn target_machine(

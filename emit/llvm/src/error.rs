@@ -2,7 +2,7 @@
 
 use inkwell::builder::BuilderError;
 
-use crate::protocol::Failure;
+use crate::protocol::{Diagnostic, Failure};
 
 /// A step between the kernel's text and its code object failed.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +22,9 @@ pub enum CompileError {
     /// LLVM's own complaint: verifier, code generation.
     #[error("LLVM: {0}")]
     Llvm(String),
+    /// The assembler's complaints about a text.
+    #[error("the assembler refuses {} places", .0.len())]
+    Assembly(Vec<Diagnostic>),
     /// The builder of LLVM IR was misused.
     #[error("LLVM IR builder: {0}")]
     Builder(#[from] BuilderError),
@@ -37,6 +40,7 @@ impl From<CompileError> for Failure {
     fn from(error: CompileError) -> Failure {
         match error {
             CompileError::UnknownIntrinsic { symbol } => Failure::UnknownIntrinsic { symbol },
+            CompileError::Assembly(diagnostics) => Failure::Assembly { diagnostics },
             CompileError::LinkUndefined(symbols) => Failure::LinkUndefined { symbols },
             CompileError::LinkFailed(message) => Failure::LinkFailed { message },
             other => Failure::Rejected { message: other.to_string() },

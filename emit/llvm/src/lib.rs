@@ -6,10 +6,13 @@
 //!
 //! [`foreign`] compiles LLVM IR that somebody else wrote.
 //! [`lower`] gives every operation of the kernel IR its meaning in LLVM IR, [`module`] the frame around
-//! it, [`codegen`] optimises and emits, [`link`] links, [`worker`] serves requests.
+//! it, [`codegen`] optimises and emits, [`link`] links, [`worker`] serves requests. [`assemble`] and
+//! [`disassemble`] are LLVM's machine-code layer by itself.
 
+pub mod assemble;
 mod binding;
 pub mod codegen;
+pub mod disassemble;
 pub mod error;
 pub mod foreign;
 pub mod link;

@@ -53,8 +53,17 @@ pub fn new_module<'ctx>(
     kernel: &Kernel,
     machine: &TargetMachine,
 ) -> Module<'ctx> {
-    let module = context.create_module(&kernel.name);
-    module.set_source_file_name(&kernel.name);
+    empty_module(context, &kernel.name, machine)
+}
+
+/// An empty module of a constant name, for a machine.
+pub fn empty_module<'ctx>(
+    context: &'ctx Context,
+    name: &str,
+    machine: &TargetMachine,
+) -> Module<'ctx> {
+    let module = context.create_module(name);
+    module.set_source_file_name(name);
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     let version = context.i32_type().const_int(CODE_OBJECT_VERSION, false);

@@ -33,6 +33,55 @@ pub enum Request {
         /// Optimisation level, 0 to 3, as compilers number them.
         level: u8,
     },
+    /// Machine code of assembly text. The body is the text.
+    Assemble {
+        /// Name of the target.
+        target: String,
+        /// What to make of the text.
+        output: Assembly,
+    },
+    /// Assembly text of machine code. The body is the code.
+    Disassemble {
+        /// Name of the target.
+        target: String,
+        /// Without a number, the body is one stream of instructions. With one, it is a sequence of slots
+        /// of so many bytes, and the instruction at the start of each is read by itself.
+        slot_bytes: Option<u32>,
+    },
+}
+
+/// What becomes of assembly text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Assembly {
+    /// The text is a whole file, directives included; it becomes a linked code object.
+    CodeObject,
+    /// Every line is one instruction (or a label, a comment, nothing) and becomes its bytes.
+    Lines,
+}
+
+/// What became of one line of assembly text: its bytes, or LLVM's complaint about it.
+pub type AssembledLine = Result<Vec<u8>, Diagnostic>;
+
+/// One complaint of LLVM's assembler. Line and column count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{line}:{column}: {message}")]
+pub struct Diagnostic {
+    /// Line of the text; 0 if LLVM names no place.
+    pub line: u32,
+    /// Column in the line; 0 if LLVM names no place.
+    pub column: u32,
+    /// LLVM's words.
+    pub message: String,
+}
+
+/// One instruction as LLVM's disassembler sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DisassembledLine {
+    /// Bytes that it takes; 4 where no instruction was recognised, or what was left if that was less.
+    pub size_bytes: u32,
+    /// Its text without leading white space; nothing where LLVM recognises no instruction.
+    pub text: Option<String>,
 }
 
 /// What the worker answers.
@@ -52,6 +101,13 @@ pub enum Reply {
         /// Length of the linked code object.
         code_object_bytes: u64,
     },
+    /// To [`Request::Assemble`] with [`Assembly::CodeObject`]; the body is the code object.
+    AssembledObject,
+    /// To [`Request::Assemble`] with [`Assembly::Lines`]; the body is a JSON list of [`AssembledLine`], one
+    /// a line of the text.
+    AssembledLines,
+    /// To [`Request::Disassemble`]; the body is a JSON list of [`DisassembledLine`].
+    Disassembled,
     /// The request failed; the body is empty.
     Failed(Failure),
 }
@@ -88,6 +144,12 @@ pub enum Failure {
         /// What was found, with its place where one is known.
         message: String,
     },
+    /// The assembler refuses the text.
+    #[error("{}", list(diagnostics))]
+    Assembly {
+        /// Its complaints in the order of LLVM; at least one.
+        diagnostics: Vec<Diagnostic>,
+    },
     /// The kernel calls an intrinsic that this LLVM does not have.
     #[error(
         "unknown intrinsic '{symbol}': this LLVM has no intrinsic of that name, check its spelling"
@@ -120,6 +182,10 @@ pub enum Failure {
         /// What was wrong with the frame.
         message: String,
     },
+}
+
+fn list(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// A frame that cannot be read or written.

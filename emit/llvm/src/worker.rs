@@ -10,16 +10,19 @@ use inkwell::module::Module;
 use inkwell::targets::{FileType, TargetMachine};
 use isa::Target;
 use rlimit::Resource;
+use serde::Serialize;
 
+use crate::assemble;
 use crate::binding::{Diagnostics, on_fatal_error};
 use crate::codegen;
+use crate::disassemble;
 use crate::error::CompileError;
 use crate::foreign;
 use crate::link;
 use crate::lower::lower_kernel;
 use crate::module::new_module;
 use crate::protocol::{
-    Failure, FrameError, LlvmIdentity, Reply, Request, Toolchain, read_frame, write_frame,
+    Assembly, Failure, FrameError, LlvmIdentity, Reply, Request, Toolchain, read_frame, write_frame,
 };
 
 /// Most address space of the worker and its linker in bytes: an LLVM that runs away ends here.
@@ -55,6 +58,12 @@ pub fn serve(input: impl Read, output: impl Write) -> ExitCode {
         Ok((Request::Compile, text)) => reply_with_artefacts(output, compile_bytes(text)),
         Ok((Request::CompileModule { target, level }, text)) => {
             reply_with_artefacts(output, foreign::compile_module(&text, &target, level))
+        }
+        Ok((Request::Assemble { target, output: wanted }, text)) => {
+            reply_with_body(output, assembled(&target, wanted, text))
+        }
+        Ok((Request::Disassemble { target, slot_bytes }, code)) => {
+            reply_with_body(output, disassembled(&target, slot_bytes, &code))
         }
         Err(error) => {
             write_frame(output, failed(Failure::BadRequest { message: error.to_string() }), &[])
@@ -113,6 +122,53 @@ fn reply_with_artefacts(
     let reply =
         Reply::Compiled { llvm: artefacts.llvm, llvm_ir_bytes, assembly_bytes, code_object_bytes };
     write_frame(output, reply, &parts)
+}
+
+/// Writes a reply that is one header and one body.
+fn reply_with_body(
+    output: impl Write,
+    result: Result<(Reply, Vec<u8>), CompileError>,
+) -> Result<(), FrameError> {
+    match result {
+        Ok((reply, body)) => write_frame(output, reply, &[&body]),
+        Err(error) => write_frame(output, failed(error.into()), &[]),
+    }
+}
+
+fn assembled(
+    target: &str,
+    wanted: Assembly,
+    text: Vec<u8>,
+) -> Result<(Reply, Vec<u8>), CompileError> {
+    let target = target_named(target)?;
+    let text =
+        String::from_utf8(text).map_err(|error| CompileError::Malformed(error.to_string()))?;
+    match wanted {
+        Assembly::CodeObject => Ok((Reply::AssembledObject, assemble::code_object(target, &text)?)),
+        Assembly::Lines => Ok((Reply::AssembledLines, json(&assemble::lines(target, &text)?)?)),
+    }
+}
+
+fn disassembled(
+    target: &str,
+    slot_bytes: Option<u32>,
+    code: &[u8],
+) -> Result<(Reply, Vec<u8>), CompileError> {
+    let target = target_named(target)?;
+    let lines = match slot_bytes {
+        None => disassemble::stream(target, code)?,
+        Some(slot_bytes) => disassemble::slots(target, code, slot_bytes)?,
+    };
+    Ok((Reply::Disassembled, json(&lines)?))
+}
+
+fn target_named(name: &str) -> Result<Target, CompileError> {
+    name.parse()
+        .map_err(|error: isa::target::UnknownTarget| CompileError::Malformed(error.to_string()))
+}
+
+fn json(value: &impl Serialize) -> Result<Vec<u8>, CompileError> {
+    serde_json::to_vec(value).map_err(|error| CompileError::Malformed(error.to_string()))
 }
 
 /// The worker's LLVM and linker.
