@@ -129,6 +129,9 @@ fn problems_are_checked() {
     refused(&["run", SPEC, "--problem", "batch=two"], 2, &["batch", "two"]);
     refused(&["run", SPEC, "--problem", "batch=0"], 1, &["batch", "0"]);
     refused(&["run", SPEC, "--device", "hip"], 2, &["hip", "emulated"]);
+    refused(&["run", SPEC, "--numerics", "ieee"], 2, &["'ieee'", "fma-sequential"]);
+    let modes = ["cdna3-fdpa", "gfx1100", "fma-sequential", "rdna3-candidate"];
+    refused(&["run", SPEC, "--numerics", "cdna3-fdpa"], 2, &modes);
 }
 
 #[cfg(feature = "llvm")]
@@ -154,7 +157,8 @@ mod with_llvm {
         assert_eq!(run["target"], "gfx1100");
         assert_eq!(run["backend"], "llvm");
         assert_eq!(run["problem"]["batch"], 2);
-        for key in ["kernel", "device", "numerics", "seconds"] {
+        assert_eq!(run["numerics"], "fma-sequential");
+        for key in ["kernel", "device", "seconds"] {
             assert!(!run[key].is_null(), "no {key}");
         }
         assert!(run["wave_instructions"].as_u64().unwrap() > 0);

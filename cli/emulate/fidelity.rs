@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use codeobj::{CodeObject, Kernel};
+use emulator::Numerics;
 use emulator::fidelity::{Approximation, Bound, Fidelity, fidelity};
 use isa::{Op, Target};
 use serde::Serialize;
@@ -30,15 +31,23 @@ pub struct Approximate {
 }
 
 /// Sorts the instructions of a kernel's code, up to its symbol's size, and those that a run executed.
-pub fn trust(object: &CodeObject, kernel: &Kernel, executed: &[Approximation]) -> Trust {
+pub fn trust(
+    object: &CodeObject,
+    kernel: &Kernel,
+    executed: &[Approximation],
+    numerics: Numerics,
+) -> Trust {
     let mut trust = Trust::default();
     let mut rest = object.code(kernel).unwrap_or_default();
     while !rest.is_empty() {
         let size = match isa::decode(object.target, rest) {
             Ok(inst) => {
                 let text = isa::disassemble(object.target, &inst);
-                trust.add(inst.op, object.target, &text);
-                inst.dual.iter().for_each(|dual| trust.add(dual.op, object.target, &text));
+                let ops = std::iter::once(inst.op).chain(inst.dual.map(|dual| dual.op));
+                for op in ops {
+                    let mnemonic = mnemonic(op, object.target, &text);
+                    trust.add(mnemonic, fidelity(op, numerics));
+                }
                 usize::from(inst.size_bytes)
             }
             Err(_) => {
@@ -60,9 +69,8 @@ fn mnemonic(op: Op, target: Target, text: &str) -> String {
 }
 
 impl Trust {
-    fn add(&mut self, op: Op, target: Target, text: &str) {
-        let mnemonic = mnemonic(op, target, text);
-        match fidelity(op) {
+    fn add(&mut self, mnemonic: String, fidelity: Fidelity) {
+        match fidelity {
             Fidelity::Exact => {
                 self.exact.insert(mnemonic);
             }
@@ -74,6 +82,7 @@ impl Trust {
             }
         }
     }
+
     /// Marks an instruction as executed; it may be one of a called function.
     fn add_executed(&mut self, Approximation { mnemonic, bound }: &Approximation) {
         let segment = format!("_{mnemonic}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use emulator::fidelity::Bound;
-use emulator::{Cause, Class, ExecutionFault, Finding, Place, Report, Site, Stats};
+use emulator::{Cause, Class, ExecutionFault, Finding, Numerics, Place, Report, Site, Stats};
 use serde::Serialize;
 
 use crate::emulate::bind::Supplied;
@@ -19,8 +19,8 @@ pub struct Told {
     pub passed: bool,
     /// The target, from the objects.
     pub target: &'static str,
-    /// How the emulator computes what the ISA leaves open.
-    pub numerics: &'static str,
+    /// The mode of numerics of matrix and dot-product instructions.
+    pub numerics: Numerics,
     /// Whether races were watched for.
     pub race_checks: bool,
     /// What ended the run before its end.
@@ -204,7 +204,7 @@ impl LaunchTold {
             block: sizes.block,
             dynamic_lds_bytes: sizes.dynamic_lds_bytes,
             args: args.map(|(bound, buffer)| Argument::new(bound, name(buffer))).collect(),
-            fidelity: fidelity::trust(object, kernel, &report.approximations),
+            fidelity: fidelity::trust(object, kernel, &report.approximations, report.numerics),
             findings: report.findings,
             findings_dropped: report.findings_dropped,
             wave_instructions: report.wave_instructions,
@@ -235,6 +235,7 @@ impl Told {
     /// As text, with what was asked for.
     pub fn text(&self, with_stats: bool, with_fidelity: bool) -> String {
         let mut out = self.each_launch(|launch| launch.head(self.target));
+        out.push_str(&format!("numerics {}\n", self.numerics));
         out.push_str(&self.buffer_table());
         for finding in &self.findings {
             out.push_str(&format!("finding: {finding}\n"));

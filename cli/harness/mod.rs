@@ -2,6 +2,7 @@
 
 pub mod tensor_file;
 
+use emulator::{Numerics, Options};
 use isa::Target;
 use oracle::tensors::Tensors;
 use runtime::{Device, EmulatedDevice, LaunchReport, run_plan};
@@ -9,9 +10,6 @@ use sha2::{Digest, Sha256};
 use specs::{Problem, Spec};
 
 use crate::error::CliError;
-
-/// How the emulator computes what the ISA leaves open: shown in every report.
-pub const NUMERICS: &str = "ieee; transcendentals correctly rounded, subnormals flushed";
 
 /// Wave instructions of one launch unless said otherwise: a thousand times what library specs need.
 pub const INSTRUCTION_LIMIT: u64 = 200_000_000;
@@ -61,13 +59,12 @@ pub fn execute(
 
 /// The emulated device of a target, as every verb uses it.
 pub fn emulated(target: Target) -> EmulatedDevice {
-    emulated_with_limit(target, INSTRUCTION_LIMIT)
+    EmulatedDevice::new(target, options(INSTRUCTION_LIMIT, Numerics::default()))
 }
 
-/// The emulated device with another limit on the wave instructions of a launch.
-pub fn emulated_with_limit(target: Target, instruction_limit: u64) -> EmulatedDevice {
-    let options = emulator::Options { instruction_limit, ..emulator::Options::default() };
-    EmulatedDevice::new(target, options)
+/// The emulator's options, but for a limit on the wave instructions of a launch and a mode of numerics.
+pub fn options(instruction_limit: u64, numerics: Numerics) -> Options {
+    Options { instruction_limit, numerics, ..Options::default() }
 }
 
 /// SHA-256 in hexadecimal.

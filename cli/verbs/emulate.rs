@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use emulator::{Fault, Options};
+use emulator::{Fault, Numerics, Options};
 
 use crate::emulate::launch::{Bench, Objects, Plan};
 use crate::emulate::report::{BufferTold, FaultTold, LaunchTold, Told};
@@ -14,7 +14,7 @@ use crate::emulate::tensor::{self, Format, Tensor};
 use crate::emulate::trace::Trace;
 use crate::emulate::value::GRAMMAR;
 use crate::error::{CliError, Outcome};
-use crate::{harness, report};
+use crate::report;
 
 /// Arguments of `emulate`.
 #[derive(Debug, clap::Args)]
@@ -48,6 +48,10 @@ pub struct Args {
     /// Which accesses count as misaligned
     #[arg(long, value_enum, default_value_t = Alignment::Hsa)]
     alignment: Alignment,
+    /// How matrix and dot-product instructions round: fma-sequential, cdna3-fdpa (gfx950) or
+    /// rdna3-candidate (gfx1100)
+    #[arg(long, value_name = "NAME", default_value_t = Numerics::default())]
+    numerics: Numerics,
     /// One line an executed instruction, on stderr or into a file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     trace: Option<Option<PathBuf>>,
@@ -93,6 +97,7 @@ impl Args {
                 Alignment::Hsa => emulator::Alignment::Hsa,
                 Alignment::Natural => emulator::Alignment::Natural,
             },
+            numerics: self.numerics,
             ..Options::default()
         }
     }
@@ -144,7 +149,7 @@ fn execute(args: &Args, plan: &Plan<'_>, saves: &[Save]) -> Result<Told, CliErro
     Ok(Told {
         passed: fault.is_none() && findings.is_empty(),
         target: plan.target().name(),
-        numerics: harness::NUMERICS,
+        numerics: args.numerics,
         race_checks: !args.no_race_checks,
         fault,
         findings,

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ValueEnum;
+use emulator::Numerics;
 use oracle::inputs::{GateRange, Sample};
 use oracle::tensors::Tensors;
 use oracle::{Case, measure};
-use runtime::{Device, LaunchReport};
+use runtime::{Device, EmulatedDevice, LaunchReport};
 use serde::Serialize;
 use specs::{Problem, Spec};
 
@@ -46,6 +47,10 @@ pub struct Args {
     /// Wave instructions after which a launch is stopped as endless
     #[arg(long, default_value_t = harness::INSTRUCTION_LIMIT)]
     instruction_limit: u64,
+    /// How matrix and dot-product instructions round: fma-sequential, cdna3-fdpa (gfx950) or
+    /// rdna3-candidate (gfx1100)
+    #[arg(long, value_name = "NAME", default_value_t = Numerics::default())]
+    numerics: Numerics,
     /// Only run: no float64 reference
     #[arg(long)]
     no_compare: bool,
@@ -97,8 +102,8 @@ struct RunReport {
     backend: &'static str,
     device: String,
     problem: Problem,
-    /// How the emulator computes what the ISA leaves open.
-    numerics: &'static str,
+    /// The mode of numerics of matrix and dot-product instructions.
+    numerics: Numerics,
     compared: bool,
     outputs: BTreeMap<String, OutputReport>,
     /// Verdicts against `expected.*` of the input file.
@@ -133,9 +138,11 @@ struct Prepared {
 pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let started = Instant::now();
     let spec = pipeline::legal_spec(&args.spec)?;
+    args.numerics.check(spec.target()).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
     let prepared = prepare(args, &spec)?;
     let artefacts = pipeline::compile(&spec)?;
-    let mut device = harness::emulated_with_limit(spec.target(), args.instruction_limit);
+    let options = harness::options(args.instruction_limit, args.numerics);
+    let mut device = EmulatedDevice::new(spec.target(), options);
     let outcome = harness::execute(
         &mut device,
         &artefacts.code_object,
@@ -216,7 +223,7 @@ fn judge(
         backend: "llvm",
         device: device.to_owned(),
         problem,
-        numerics: harness::NUMERICS,
+        numerics: args.numerics,
         compared: !args.no_compare,
         outputs,
         expected: file_verdicts,
@@ -244,8 +251,8 @@ fn fingerprint(bytes: &[u8]) -> OutputReport {
 
 fn text(report: &RunReport, stats: bool) -> String {
     let mut out = format!(
-        "{} for {} by {} on {}\n",
-        report.kernel, report.target, report.backend, report.device
+        "{} for {} by {} on {}, numerics {}\n",
+        report.kernel, report.target, report.backend, report.device, report.numerics
     );
     out.push_str(&outputs_text(report));
     for finding in &report.findings {

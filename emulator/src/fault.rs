@@ -192,6 +192,9 @@ pub enum LaunchError {
         /// What to do.
         remedy: &'static str,
     },
+    /// The machine's mode of numerics is none of its target's.
+    #[error(transparent)]
+    Numerics(#[from] crate::numerics::WrongNumerics),
     /// Memory for code, arguments or packets could not be allocated.
     #[error(transparent)]
     Memory(#[from] MemoryError),

@@ -7,6 +7,7 @@
 use isa::{Op, Target};
 use serde::Serialize;
 
+use crate::numerics::Numerics;
 use crate::sem::{self, Meaning};
 
 /// How far a result can be trusted.
@@ -31,6 +32,12 @@ pub enum Bound {
     /// One fused multiply-add a product in ascending k here (mode fma-sequential); hardware's order and
     /// intermediate precision are not documented.
     SequentialFma,
+    /// The fused dot product of CDNA3 here (mode cdna3-fdpa), compared bitwise with an MI300X by others; that
+    /// gfx950 does the same is a hypothesis.
+    Cdna3Fdpa,
+    /// The two-product adder of RDNA3 here (mode rdna3-candidate), measured by others on gfx1100 and gfx1151;
+    /// no document of the vendor confirms it.
+    Rdna3Candidate,
     /// Lanes act in ascending order and subnormals are kept here; hardware documents neither.
     AtomicOrder,
     /// Close in value here; hardware's absolute error is about 2⁻²⁰ of a full turn's range.
@@ -46,18 +53,29 @@ pub struct Approximation {
     pub bound: Bound,
 }
 
-/// How far the emulator's result of an operation can be trusted.
-pub fn fidelity(op: Op) -> Fidelity {
+/// How far the emulator's result of an operation can be trusted in a mode of numerics.
+pub fn fidelity(op: Op, numerics: Numerics) -> Fidelity {
     match sem::meaning(op) {
         Meaning::Exact(_) => Fidelity::Exact,
-        Meaning::Approximate(bound, _) => Fidelity::Approximate(bound),
+        Meaning::Approximate(bound, _) => Fidelity::Approximate(in_mode(op, bound, numerics)),
         Meaning::Unsupported => Fidelity::Unsupported,
     }
 }
 
+/// The bound of an operation whose arithmetic the mode chooses; every other one keeps its own.
+fn in_mode(op: Op, bound: Bound, numerics: Numerics) -> Bound {
+    match numerics {
+        Numerics::Cdna3Fdpa if sem::has_narrow_factors(op) => Bound::Cdna3Fdpa,
+        Numerics::Rdna3Candidate if sem::has_narrow_factors(op) || bound == Bound::PartialSums => {
+            Bound::Rdna3Candidate
+        }
+        _ => bound,
+    }
+}
+
 /// The entry of a report for an operation, if it is approximate.
-pub(crate) fn approximation(op: Op, target: Target) -> Option<Approximation> {
-    let Fidelity::Approximate(bound) = fidelity(op) else { return None };
+pub(crate) fn approximation(op: Op, target: Target, numerics: Numerics) -> Option<Approximation> {
+    let Fidelity::Approximate(bound) = fidelity(op, numerics) else { return None };
     let mnemonic = op.row().form(target).map_or("", |form| form.mnemonic).to_owned();
     Some(Approximation { mnemonic, bound })
 }

@@ -93,11 +93,11 @@ impl<'m> Launch<'m> {
             let mut watch = Watch { findings: &mut findings, races: &mut races };
             let ran = workgroup.run(self, id, memory, &mut watch, &mut counts, &mut left, tracer);
             if let Err(stopped) = ran {
-                let report = counts.into_report(findings, self.target);
+                let report = counts.into_report(findings, self.target, self.options.numerics);
                 return Err(Fault::Execution(Box::new(stopped.into_fault(self, report))));
             }
         }
-        Ok(counts.into_report(findings, self.target))
+        Ok(counts.into_report(findings, self.target, self.options.numerics))
     }
 
     /// Gives back what the launch allocated.
@@ -176,6 +176,7 @@ pub(crate) fn check(
     options: &Options,
     dispatch: &Dispatch<'_>,
 ) -> Result<u32, LaunchError> {
+    options.numerics.check(target)?;
     check_descriptor(&kernel.descriptor, target)?;
     check_size(kernel, target, dispatch)?;
     check_scratch(kernel, options, target, dispatch)?;

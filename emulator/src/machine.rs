@@ -6,6 +6,7 @@ use isa::Target;
 use crate::fault::{Fault, LaunchError};
 use crate::launch::{self, Launch, LoadedKernel};
 use crate::memory::{Access, Memory, MemoryError};
+use crate::numerics::Numerics;
 use crate::program::Program;
 use crate::report::Report;
 use crate::trace::Tracer;
@@ -43,6 +44,8 @@ pub struct Options {
     pub race_checks: bool,
     /// What race checks take for ordered within a wave.
     pub lds_order: LdsOrder,
+    /// How matrix and dot-product instructions round; a dispatch refuses a mode that the target does not have.
+    pub numerics: Numerics,
 }
 
 impl Default for Options {
@@ -53,6 +56,7 @@ impl Default for Options {
             alignment: Alignment::Hsa,
             race_checks: true,
             lds_order: LdsOrder::Architectural,
+            numerics: Numerics::default(),
         }
     }
 }

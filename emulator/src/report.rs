@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::fidelity::{self, Approximation};
 use crate::finding::{Finding, Findings};
+use crate::numerics::Numerics;
 
 /// Kinds of instructions that counts tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -99,6 +100,8 @@ pub struct Report {
     pub stats: Stats,
     /// Executed instructions whose results are not bit-exact, with their bounds; all others are exact.
     pub approximations: Vec<Approximation>,
+    /// The mode that matrix and dot-product instructions ran in.
+    pub numerics: Numerics,
 }
 
 /// Counters that the execution loop increments.
@@ -127,13 +130,18 @@ impl Counts {
     }
 
     /// The report of what was counted and found.
-    pub(crate) fn into_report(self, findings: Findings, target: Target) -> Report {
+    pub(crate) fn into_report(
+        self,
+        findings: Findings,
+        target: Target,
+        numerics: Numerics,
+    ) -> Report {
         let (findings, findings_dropped) = findings.into_parts();
         let counted = Class::ALL.into_iter().zip(self.by_class).filter(|(_, count)| *count != 0);
         let approximations: BTreeSet<Approximation> = self
             .approximate
             .into_iter()
-            .filter_map(|op| fidelity::approximation(op, target))
+            .filter_map(|op| fidelity::approximation(op, target, numerics))
             .collect();
         Report {
             findings,
@@ -145,6 +153,7 @@ impl Counts {
                 instructions: counted.collect(),
             },
             approximations: approximations.into_iter().collect(),
+            numerics,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! faults, and everything it refuses.
 
 mod launches;
+mod numerics;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,9 +1,10 @@
 //! Matrix operations: MFMA of gfx950 and WMMA of gfx1100.
 //!
-//! Numerics are those of the mode *fma-sequential*: each element of D is C, plus one fused multiply-add in
-//! the format of D for each k in ascending order (binary32 where D is narrower, rounded to it at the end),
-//! subnormals kept, whatever MODE says. Integer sums are exact. How hardware orders and rounds partial sums
-//! is not documented for these targets.
+//! How sums are ordered and rounded is not documented for these targets; `Options::numerics` chooses a model
+//! (`crate::numerics`). In `fma-sequential` each element of D is C, plus one fused multiply-add in the format
+//! of D for each k in ascending order (binary32 where D is narrower, rounded to it at the end); in the
+//! other modes this holds for binary32 and binary64 factors. Subnormals are kept unless the model says
+//! otherwise, whatever MODE says. Integer sums are exact.
 //!
 //! Elements are gathered into row-major matrices, block after block, multiplied there, and dealt back;
 //! where they lie is known to `isa::fragment` alone. EXEC does not switch lanes off (AMDGPUUsage and the ISA
@@ -22,7 +23,8 @@ use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
 use crate::fidelity::Bound::SequentialFma;
 use crate::finding::Rule;
-use crate::float::{SIGN32, f32_to_bf16, f32_to_f16, fma64};
+use crate::float::{f32_to_bf16, f32_to_f16, fma64};
+use crate::numerics::{self, Dot2, Format, Numerics};
 use crate::operand::{Dest, Source};
 use crate::prepare::{Prepared, unsupported};
 use crate::sem::Meaning::{self, Approximate, Exact, Unsupported};
@@ -42,6 +44,11 @@ pub(crate) fn meaning(op: Matrix) -> Meaning {
             Exact(|x, i| x.multiply_integers(i))
         }
     }
+}
+
+/// Whether the factors are floats of at most 16 bits.
+pub(crate) fn has_narrow_factors(op: Matrix) -> bool {
+    Plan::of(op).is_some_and(|plan| Format::of(plan.a.fragment.element()).is_some())
 }
 
 /// Sources in the order of the row.
@@ -67,6 +74,28 @@ impl Exec<'_> {
 
     fn multiply_f32(&mut self, inst: &Prepared) -> Outcome {
         let plan = self.matrix_plan(inst)?;
+        let formats = [&plan.a, &plan.b].map(|layout| Format::of(layout.fragment.element()));
+        match (self.options.numerics, formats) {
+            (Numerics::Cdna3Fdpa, [Some(a), Some(b)]) => {
+                self.multiply_modelled(inst, plan, |pairs, c| {
+                    numerics::fused_sum([a, b], pairs, c)
+                });
+                return Ok(());
+            }
+            (Numerics::Rdna3Candidate, [Some(format), _]) => {
+                let result = match plan.d.fragment.element() {
+                    Element::F16 => Dot2::F16 { saturates: self.wave.mode.fp16_overflow },
+                    Element::Bf16 => Dot2::Bf16,
+                    _ => Dot2::F32,
+                };
+                self.multiply_modelled(inst, plan, |pairs, c| {
+                    let (steps, _) = pairs.as_chunks::<2>();
+                    steps.iter().fold(c, |c, pairs| numerics::dot2(format, result, *pairs, c))
+                });
+                return Ok(());
+            }
+            _ => {}
+        }
         let (a, b) = (self.factor_f32(inst, A, &plan.a), self.factor_f32(inst, B, &plan.b));
         let c = self.addend_f32(inst, plan);
         let d = arithmetic::multiply_f32(plan.shape, plan.a.fragment.element(), &a, &b, &c);
@@ -78,6 +107,30 @@ impl Exec<'_> {
         };
         self.deal(inst, plan, |at| narrow(d[at]).into());
         Ok(())
+    }
+
+    /// Each element of D from its pairs of factors in ascending k and its C, all raw bits.
+    fn multiply_modelled(
+        &mut self,
+        inst: &Prepared,
+        plan: &Plan,
+        element: impl Fn(&[[u32; 2]], u32) -> u32,
+    ) {
+        let (a, b) = (self.factor_bits(inst, A, &plan.a), self.factor_bits(inst, B, &plan.b));
+        let c = self.addend_bits(inst, plan);
+        let Shape { m, n, k, .. } = plan.shape;
+        let (m, n, depth) = (m as usize, n as usize, k as usize);
+        let mut pairs = vec![[0; 2]; depth];
+        let d: Vec<u32> = (0..c.len())
+            .map(|at| {
+                let (block, i, j) = (at / (m * n), at / n % m, at % n);
+                for (k, pair) in pairs.iter_mut().enumerate() {
+                    *pair = [a[(block * m + i) * depth + k], b[(block * depth + k) * n + j]];
+                }
+                element(&pairs, c[at])
+            })
+            .collect();
+        self.deal(inst, plan, |at| d[at].into());
     }
 
     fn multiply_integers(&mut self, inst: &Prepared) -> Outcome {
@@ -159,28 +212,39 @@ impl Exec<'_> {
         });
     }
 
-    /// A or B in binary32 bits, signs applied: NEG to the even elements of a lane, NEG_HI to the odd ones.
+    /// A or B in binary32 bits, signs applied.
     fn factor_f32(&self, inst: &Prepared, k: usize, layout: &Layout) -> Vec<u32> {
         let element = layout.fragment.element();
-        let mods = &inst.inst.mods;
-        let sign = |bits: u8| u32::from(bits) >> k << 31;
-        let signs = [sign(mods.neg), sign(mods.neg_hi)];
-        let mut all = vec![0; layout.len()];
-        self.visit(inst, k, layout, |at, slot, bits| {
-            all[at] = arithmetic::widen(element, bits as u32) ^ signs[slot % 2];
-        });
+        let mut all = self.factor_bits(inst, k, layout);
+        all.iter_mut().for_each(|bits| *bits = arithmetic::widen(element, *bits));
         all
     }
 
-    /// C in binary32 bits: NEG_HI takes the absolute value, NEG negates.
+    /// The bits of A or B, signs applied: NEG to the even elements of a lane, NEG_HI to the odd ones.
+    fn factor_bits(&self, inst: &Prepared, k: usize, layout: &Layout) -> Vec<u32> {
+        let mods = &inst.inst.mods;
+        let last = layout.fragment.element().bits() - 1;
+        let signs = [mods.neg, mods.neg_hi].map(|bits| (u32::from(bits) >> k & 1) << last);
+        let mut all = vec![0; layout.len()];
+        self.visit(inst, k, layout, |at, slot, bits| all[at] = bits as u32 ^ signs[slot % 2]);
+        all
+    }
+
+    /// The bits of C: NEG_HI takes the absolute value, NEG negates.
+    fn addend_bits(&self, inst: &Prepared, plan: &Plan) -> Vec<u32> {
+        let mods = &inst.inst.mods;
+        let sign = 1 << (plan.d.fragment.element().bits() - 1);
+        let is_set = |bits: u8| bits >> C & 1 == 1;
+        let keep = if is_set(mods.neg_hi) { !sign } else { u32::MAX };
+        let flip = if is_set(mods.neg) { sign } else { 0 };
+        self.gather(inst, C, &plan.d).into_iter().map(|bits| bits as u32 & keep ^ flip).collect()
+    }
+
+    /// C in binary32 bits, signs applied.
     fn addend_f32(&self, inst: &Prepared, plan: &Plan) -> Vec<u32> {
         let element = plan.d.fragment.element();
-        let mods = &inst.inst.mods;
-        let is_set = |bits: u8| bits >> C & 1 == 1;
-        let keep = if is_set(mods.neg_hi) { !SIGN32 } else { u32::MAX };
-        let sign = if is_set(mods.neg) { SIGN32 } else { 0 };
-        let c = self.gather(inst, C, &plan.d);
-        c.into_iter().map(|bits| arithmetic::widen(element, bits as u32) & keep ^ sign).collect()
+        let c = self.addend_bits(inst, plan);
+        c.into_iter().map(|bits| arithmetic::widen(element, bits)).collect()
     }
 
     /// The raw bits of source `k`, row-major.

@@ -62,5 +62,10 @@ pub(crate) fn meaning(op: Op) -> Meaning {
     }
 }
 
+/// Whether it is a matrix operation on floats of at most 16 bits: the mode of numerics chooses its sums.
+pub(crate) fn has_narrow_factors(op: Op) -> bool {
+    matches!(op, Op::Matrix(op) if matrix::has_narrow_factors(op))
+}
+
 #[cfg(test)]
 mod vectors;

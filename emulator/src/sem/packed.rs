@@ -5,6 +5,7 @@ use isa::table::Packed;
 use crate::exec::{Exec, Outcome};
 use crate::fidelity::Bound::PartialSums;
 use crate::float::*;
+use crate::numerics::{self, Dot2, Format, Numerics};
 use crate::operand::Source;
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Approximate, Exact};
@@ -72,8 +73,8 @@ pub(crate) fn meaning(op: Packed) -> Meaning {
         Packed::VFmaMixhiF16 => Exact(|x, i| x.mixed_half(i, 16)),
 
         // Dot products.
-        Packed::VDot2F32F16 | Packed::VDot2accF32F16 => Approximate(PartialSums, |x, i| x.dot2(i, f16_to_f64)),
-        Packed::VDot2F32Bf16 | Packed::VDot2cF32Bf16 => Approximate(PartialSums, |x, i| x.dot2(i, |bits| f64::from(f32::from_bits(bits << 16)))),
+        Packed::VDot2F32F16 | Packed::VDot2accF32F16 => Approximate(PartialSums, |x, i| x.dot2(i, Format::F16, f16_to_f64)),
+        Packed::VDot2F32Bf16 | Packed::VDot2cF32Bf16 => Approximate(PartialSums, |x, i| x.dot2(i, Format::BF16, |bits| f64::from(f32::from_bits(bits << 16)))),
         Packed::VDot4U32U8 => Exact(|x, i| x.dot4(i, [false; 2], false)),
         Packed::VDot4I32I8 => Exact(|x, i| x.dot4(i, [true; 2], true)),
         Packed::VDot4I32Iu8 => Exact(|x, i| {
@@ -346,8 +347,9 @@ impl Exec<'_> {
         shadow
     }
 
-    /// `a₀·b₀ + a₁·b₁ + c`; binary16 subnormals are kept in every mode.
-    fn dot2(&mut self, inst: &Prepared, widen: impl Fn(u32) -> f64) -> Outcome {
+    /// `a₀·b₀ + a₁·b₁ + c`, rounded as the mode of numerics says; binary16 subnormals are kept in every MODE.
+    fn dot2(&mut self, inst: &Prepared, format: Format, widen: impl Fn(u32) -> f64) -> Outcome {
+        let is_modelled = self.options.numerics == Numerics::Rdna3Candidate;
         let [low, high] = halves(inst);
         let rows = |exec: &Self, row: usize| -> Row {
             let half = |k: usize, lanes: Lanes| {
@@ -358,6 +360,10 @@ impl Exec<'_> {
             let c = exec.float_row(inst, 2, row, &mut x);
             let (a0, b0, a1, b1) = (half(0, low), half(1, low), half(0, high), half(1, high));
             std::array::from_fn(|lane| {
+                if is_modelled {
+                    let pairs = [[a0[lane], b0[lane]], [a1[lane], b1[lane]]];
+                    return numerics::dot2(format, Dot2::F32, pairs, c[lane]);
+                }
                 let products =
                     widen(a0[lane]) * widen(b0[lane]) + widen(a1[lane]) * widen(b1[lane]);
                 sum32(products, c[lane])

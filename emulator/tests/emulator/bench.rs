@@ -4,7 +4,7 @@ use std::path::Path;
 
 use codeobj::CodeObject;
 use isa::Target;
-use wavesmith_emulator::{BufferId, Dispatch, LoadedObject, Machine, Options, Report};
+use wavesmith_emulator::{BufferId, Dispatch, LoadedObject, Machine, Numerics, Options, Report};
 
 /// Reads and parses `tests/fixtures/{name}.{target}.hsaco`.
 pub fn fixture(name: &str, target: Target) -> CodeObject {
@@ -44,8 +44,17 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(name: &str, target: Target) -> Bench {
-        let mut machine =
-            Machine::new(target, Options { instruction_limit: 50_000_000, ..Options::default() });
+        Bench::in_mode(name, target, Numerics::default())
+    }
+
+    /// One bench a mode of numerics of the target: what must hold in the worst of them.
+    pub fn in_every_mode(name: &str, target: Target) -> impl Iterator<Item = Bench> {
+        Numerics::of_target(target).iter().map(move |mode| Bench::in_mode(name, target, *mode))
+    }
+
+    fn in_mode(name: &str, target: Target, numerics: Numerics) -> Bench {
+        let options = Options { instruction_limit: 50_000_000, numerics, ..Options::default() };
+        let mut machine = Machine::new(target, options);
         let object = machine.load(&fixture(name, target)).expect("loads");
         Bench { machine, object, kernel: name.to_owned() }
     }

@@ -3,7 +3,8 @@
 use codeobj::CodeObject;
 use isa::Target;
 use wavesmith_emulator::{
-    Access, Dispatch, Fault, LaunchError, LoadedObject, Machine, MemoryError, Options, Step,
+    Access, Dispatch, Fault, LaunchError, LoadedObject, Machine, MemoryError, Numerics, Options,
+    Step,
 };
 
 use crate::bench::fixture;
@@ -25,6 +26,19 @@ fn dispatch(object: LoadedObject) -> Dispatch<'static> {
         workgroup_size: [100, 1, 1],
         kernarg: &[0; 28],
         dynamic_lds_bytes: 0,
+    }
+}
+
+#[test]
+fn a_mode_of_numerics_of_the_other_target_is_refused() {
+    let options = Options { numerics: Numerics::Cdna3Fdpa, ..Options::default() };
+    let mut machine = Machine::new(TARGET, options);
+    let loaded = machine.load(&fixture("vector_add", TARGET)).expect("loads");
+    match machine.dispatch(&dispatch(loaded)) {
+        Err(Fault::Launch(LaunchError::Numerics(wrong))) => {
+            assert_eq!((wrong.got, wrong.target), (Numerics::Cdna3Fdpa, TARGET));
+        }
+        other => panic!("expected a refusal, got {other:?}"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod faults;
+mod kernels;
 mod launches;
 mod mutations;
 mod programs;

@@ -16,6 +16,7 @@ use crate::finding::{Finding, Findings, Rule};
 use crate::lds::Lds;
 use crate::machine::Options;
 use crate::memory::{Cursor, Memory};
+use crate::numerics::Numerics;
 use crate::prepare::prepare;
 use crate::program::Program;
 use crate::report::Counts;
@@ -36,6 +37,7 @@ struct Bench {
     shape: Shape,
     wave: Wave,
     inst: Inst,
+    numerics: Numerics,
 }
 
 impl Bench {
@@ -58,7 +60,8 @@ impl Bench {
         wave.set_mask(scalar::EXEC, u64::MAX >> (64 - wave.width), 0);
         wave.active = wave.exec();
         let shape = Shape::of(op).expect("dense");
-        let mut bench = Bench { target, op, shape, wave, inst };
+        let numerics = Numerics::default();
+        let mut bench = Bench { target, op, shape, wave, inst, numerics };
         for register in 0..160 {
             (0..bench.lanes()).for_each(|lane| bench.write(register, lane, u32::MAX, 0x5555_5555));
         }
@@ -183,7 +186,7 @@ impl Bench {
             findings: &mut findings,
             races: &mut crate::checks::races::Races::default(),
             counts: &mut Counts::default(),
-            options: &Options::default(),
+            options: &Options { numerics: self.numerics, ..Options::default() },
             program: &program,
             target: self.target,
             kernel: "matrix",
@@ -231,8 +234,8 @@ fn small(seed: usize, x: usize, y: usize, z: usize) -> i32 {
 
 #[test]
 fn every_dense_operation_multiplies_whole_matrices() {
-    for op in dense() {
-        let mut bench = Bench::new(op);
+    for (op, numerics) in dense().flat_map(|op| modes(op).into_iter().map(move |mode| (op, mode))) {
+        let mut bench = Bench { numerics, ..Bench::new(op) };
         let (ea, eb, ed) = (bench.element(1), bench.element(2), bench.element(0));
         let unsigned = matches!(ea, Element::Iu8 | Element::Iu4);
         bench.inst.mods.neg = if unsigned { 3 } else { 0 };
@@ -245,12 +248,101 @@ fn every_dense_operation_multiplies_whole_matrices() {
             let products = (0..bench.shape.k as usize).map(|k| a(block, i, k) * b(block, k, j));
             let want = c(block, i, j) + products.sum::<i32>();
             let got = bench.result(block, i, j);
-            assert_eq!(
-                got,
-                encode(ed, want),
-                "{op:?} block {block}, row {i}, column {j}: want {want}"
-            );
+            let place = format!("{op:?}, {numerics}: block {block}, row {i}, column {j}");
+            if numerics == Numerics::Rdna3Candidate && ed != Element::I32 {
+                // Opposing terms weigh a unit more: eight steps of at most two units of 2^-19 in f32
+                // (sums below 2^7), and of one unit of a rounded result below 2^7 otherwise.
+                let bound = match ed {
+                    Element::F16 => 8.0 * 0.0625,
+                    Element::Bf16 => 8.0 * 0.5,
+                    _ => 16.0 * 2_f64.powi(-19),
+                };
+                let error = (decode(ed, got) - f64::from(want)).abs();
+                assert!(error <= bound, "{place}: want {want}, off by {error}");
+            } else {
+                assert_eq!(got, encode(ed, want), "{place}: want {want}");
+            }
         }
+    }
+}
+
+/// The modes of the target that has an operation.
+fn modes(op: Matrix) -> Vec<Numerics> {
+    Numerics::of_target(Bench::new(op).target).to_vec()
+}
+
+/// The value of a float element of D.
+fn decode(element: Element, bits: u64) -> f64 {
+    match element {
+        Element::F16 => half::f16::from_bits(bits as u16).to_f64(),
+        Element::Bf16 => half::bf16::from_bits(bits as u16).to_f64(),
+        _ => f32::from_bits(bits as u32).into(),
+    }
+}
+
+#[test]
+fn fused_groups_of_mfma_and_binary32_chains() {
+    let run = |op, numerics| {
+        let mut bench = Bench { numerics, ..Bench::new(op) };
+        let (first, second) = (bench.element(1), bench.element(2));
+        bench.fill(
+            |_, _, k| encode(first, i32::from(k < 2)),
+            |_, k, _| encode(second, i32::from(k < 2)),
+        );
+        bench.fill_c(|_, _, _| 16_777_216_f32.to_bits().into());
+        assert!(bench.run().is_ok());
+        f32::from_bits(bench.result(0, 2, 1) as u32)
+    };
+    let narrow = [Element::F16, Element::Bf16, Element::Fp8, Element::Bf8];
+    for op in dense().filter(|op| Bench::new(*op).target == Target::Gfx950) {
+        let bench = Bench::new(op);
+        if bench.element(0) != Element::F32 || bench.shape.k < 2 {
+            continue;
+        }
+        // 2^24 + 1 + 1: one fused sum, or two sums that round to even.
+        let is_fused = narrow.contains(&bench.element(1));
+        let want = if is_fused { 16_777_218.0 } else { 16_777_216.0 };
+        assert_eq!(run(op, Numerics::Cdna3Fdpa), want, "{op:?}");
+        assert_eq!(run(op, Numerics::FmaSequential), 16_777_216.0, "{op:?}");
+    }
+}
+
+#[test]
+fn wmma_takes_eight_steps_as_captured_on_gfx1100() {
+    // The first row of a 16×16 result of v_wmma_f32_16x16x16_{f16,bf16} on a Radeon Pro W7900, from the
+    // captures in ROCm/rocm-systems pull request 12120, with the integers that went in.
+    const ROW: [u32; 16] = [
+        0xbfff_ffc0,
+        0xc277_fffe,
+        0xc1a0_0002,
+        0xc2c2_0000,
+        0xc217_ffff,
+        0x42f6_0000,
+        0xc2f8_0000,
+        0x4258_0000,
+        0x4234_0000,
+        0xc2a6_0000,
+        0x42aa_0000,
+        0xc2bc_0000,
+        0xc2ce_0000,
+        0x41bf_fffd,
+        0xc210_0000,
+        0x4294_0001,
+    ];
+    let centred = |value: usize, factor: usize, modulus: usize| {
+        (value * factor % modulus) as i32 - (modulus / 2) as i32
+    };
+    for op in [Matrix::VWmmaF3216x16x16F16, Matrix::VWmmaF3216x16x16Bf16] {
+        let mut bench = Bench { numerics: Numerics::Rdna3Candidate, ..Bench::new(op) };
+        let element = bench.element(1);
+        bench.fill(
+            |_, i, k| encode(element, centred(i * 16 + k, 7, 17)),
+            |_, k, j| encode(element, centred(k * 16 + j, 11, 17)),
+        );
+        bench.fill_c(|_, i, j| encode(Element::F32, centred(i * 16 + j, 13, 129)));
+        assert!(bench.run().is_ok());
+        let row: Vec<u32> = (0..16).map(|j| bench.result(0, 0, j) as u32).collect();
+        assert_eq!(row, ROW, "{op:?}");
     }
 }
 
