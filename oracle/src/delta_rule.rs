@@ -144,13 +144,13 @@ fn run_head(
 }
 
 /// One token of one value head.
-struct Token {
-    q: Vec<f64>,
-    k: Vec<f64>,
-    v: Vec<f64>,
-    decay: Vec<f64>,
-    beta: f64,
-    scale: f64,
+pub(crate) struct Token {
+    pub(crate) q: Vec<f64>,
+    pub(crate) k: Vec<f64>,
+    pub(crate) v: Vec<f64>,
+    pub(crate) decay: Vec<f64>,
+    pub(crate) beta: f64,
+    pub(crate) scale: f64,
 }
 
 impl Token {
@@ -173,7 +173,7 @@ impl Token {
 }
 
 /// Updates the state `s[k][v]` by one token and reads it out.
-fn step(s: &mut [Vec<f64>], token: &Token) -> Vec<f64> {
+pub(crate) fn step(s: &mut [Vec<f64>], token: &Token) -> Vec<f64> {
     for (channel, decay) in s.iter_mut().zip(&token.decay) {
         channel.iter_mut().for_each(|element| *element *= decay);
     }

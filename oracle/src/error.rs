@@ -1,7 +1,7 @@
 //! Why a reference cannot be computed.
 
 /// Arguments that do not describe one problem.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OracleError {
     /// A tensor has the wrong number of elements.
     #[error("tensor '{tensor}' has {got} elements, the problem's shape needs {want}")]
@@ -12,6 +12,34 @@ pub enum OracleError {
         got: usize,
         /// Elements that the shape asks for.
         want: usize,
+    },
+    /// A strided tensor that ends before its last row does.
+    #[error("tensor '{tensor}' has {got} elements, its layout reaches to {need}")]
+    TooShort {
+        /// Name of the kernel argument.
+        tensor: &'static str,
+        /// Elements given.
+        got: usize,
+        /// Elements that shape and strides ask for.
+        need: usize,
+    },
+    /// Ends of packed sequences that are no partition of the tokens.
+    #[error("cu_seqlens[{index}] is {got:?}; it must be {limit}")]
+    Sequences {
+        /// Which number.
+        index: usize,
+        /// The number; none when it is missing.
+        got: Option<i64>,
+        /// What it must be.
+        limit: &'static str,
+    },
+    /// A log decay above zero, under which a state would grow.
+    #[error("log decay {index} is {got}; gates are at most 0 nats")]
+    PositiveGate {
+        /// Which element of the tensor.
+        index: usize,
+        /// The gate in nats.
+        got: f32,
     },
     /// A dimension out of its range.
     #[error("{field} is {got}; it must be {limit}")]

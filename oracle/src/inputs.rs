@@ -3,12 +3,16 @@
 //! Every tensor has a stream of its own, made from the seed and the tensor's name, so that asking for
 //! one more tensor changes no other.
 
+mod prefill;
+
 use specs::{
     ConvStepProblem, ConvStepSpec, DecodeStepProblem, DecodeStepSpec, Dtype, StateContract,
 };
 
 use crate::delta_rule::{Inputs, State};
 use crate::{DeltaShape, GateInput, RawGate, Stored, conv_step, decode_step};
+
+pub use prefill::{GatePattern, PrefillGates, PrefillSample, prefill};
 
 /// Which tensors to generate for a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,6 +4,7 @@
 //! * [`Case`]: one problem of any kernel, from its spec to the verdicts.
 //! * [`decode_step`], [`conv_step`]: contracts, float64 references and limits of the two step kernels.
 //! * [`delta_rule`]: the token-serial recurrence that the gated delta-rule kernels share.
+//! * [`prefill`]: problems of many tokens, with one reference token by token and another chunk by chunk.
 //! * [`twin`]: float32 results, bit for bit what a kernel computes.
 //! * [`inputs`]: seeded tensors, the same on every host.
 //! * [`tensors`]: tensors as bytes under the names of kernel arguments.
@@ -21,6 +22,7 @@ mod error;
 mod gate;
 pub mod inputs;
 pub mod measure;
+pub mod prefill;
 mod shape;
 mod stored;
 pub mod tensors;

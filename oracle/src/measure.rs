@@ -1,9 +1,13 @@
 //! How far a result is from its float64 reference, and whether that is near enough.
 
+mod triangle;
+
 use serde::Serialize;
 use specs::Dtype;
 
 use crate::Stored;
+
+pub use triangle::{TriangleRatios, triangle_rmse_ratios};
 
 /// Half an ulp of 1 in f32: the most that one rounding costs, relative to the result.
 pub const F32_UNIT_ROUNDOFF: f64 = 1.0 / 16_777_216.0;
