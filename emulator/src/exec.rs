@@ -3,7 +3,7 @@
 use isa::Target;
 
 use crate::checks::races::Races;
-use crate::checks::waits;
+use crate::checks::{wait_states, waits};
 use crate::fault::Cause;
 use crate::finding::{Finding, Findings, Place, Rule};
 use crate::lds::Lds;
@@ -53,6 +53,7 @@ impl Exec<'_> {
             let inst = program.fetch(self.wave.pc)?;
             self.check_allocation(inst)?;
             waits::check(self, inst);
+            wait_states::check(self, inst);
             self.wave.active = self.wave.exec();
             self.counts.add(inst.class);
             if let Some(tracer) = tracer {

@@ -14,6 +14,8 @@ const LIMIT: usize = 1000;
 pub enum Rule {
     /// A register was read or overwritten while a load into it was pending.
     UseBeforeWait,
+    /// Dependent instructions issued closer to each other than the target allows.
+    MissingWaitStates,
     /// An address has undefined bits.
     UndefinedAddress,
     /// A branch depends on undefined bits.
@@ -46,6 +48,7 @@ impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Rule::UseBeforeWait => "use before wait",
+            Rule::MissingWaitStates => "missing wait states",
             Rule::UndefinedAddress => "undefined address",
             Rule::UndefinedBranch => "undefined branch",
             Rule::UndefinedExec => "undefined EXEC",

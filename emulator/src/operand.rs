@@ -1,10 +1,11 @@
 //! Operands resolved: where sources come from, where results go, which register slots they cover.
 
 use isa::reg::SpecialReg;
+use isa::slots;
 use isa::table::{Element, Ty};
 use isa::{Operand, Target};
 
-use crate::wave::{FIRST_ACC, scalar};
+use crate::wave::FIRST_ACC;
 
 /// High halves of the addresses of the LDS and scratch apertures, as FLAT instructions and
 /// `src_shared_base`, `src_private_base` see them. The values are the emulator's choice.
@@ -69,38 +70,13 @@ impl Span {
 
     /// The name of the first register that two spans share.
     pub(crate) fn common(self, other: Span) -> String {
-        slot_name(self.first.max(other.first))
-    }
-}
-
-fn slot_name(slot: u16) -> String {
-    match slot {
-        106 => "vcc_lo".to_owned(),
-        107 => "vcc_hi".to_owned(),
-        124 => "m0".to_owned(),
-        126 => "exec_lo".to_owned(),
-        127 => "exec_hi".to_owned(),
-        0..128 => format!("s{slot}"),
-        128..384 => format!("v{}", slot - 128),
-        _ => format!("a{}", slot - 128 - FIRST_ACC),
+        slots::name(self.first.max(other.first))
     }
 }
 
 /// The slot of a special register that holds a value of its own.
 pub(crate) fn special_slot(register: SpecialReg) -> Option<u8> {
-    Some(match register {
-        SpecialReg::FlatScratchLo => scalar::FLAT_SCRATCH,
-        SpecialReg::FlatScratchHi => scalar::FLAT_SCRATCH + 1,
-        SpecialReg::XnackMaskLo => scalar::XNACK_MASK,
-        SpecialReg::XnackMaskHi => scalar::XNACK_MASK + 1,
-        SpecialReg::VccLo => scalar::VCC,
-        SpecialReg::VccHi => scalar::VCC + 1,
-        SpecialReg::Ttmp(number) => scalar::TTMP + number,
-        SpecialReg::M0 => scalar::M0,
-        SpecialReg::ExecLo => scalar::EXEC,
-        SpecialReg::ExecHi => scalar::EXEC_HI,
-        _ => return None,
-    })
+    slots::special(register)
 }
 
 /// Where an operand's result goes.

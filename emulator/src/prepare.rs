@@ -6,6 +6,7 @@ use isa::format::Encoding;
 use isa::inst::{Dual, Inst, MAX_OPERANDS, OutputScale, SdwaSel};
 use isa::reg::SpecialReg;
 use isa::table::{Counter as RowCounter, Effect, Field, OperandSpec, Ty};
+use isa::wait_states::Profile;
 use isa::{Op, Operand, Target};
 
 use crate::checks::waits::{Counter, Order, Queue};
@@ -71,6 +72,8 @@ pub(crate) struct Prepared {
     pub n_vectors: [u16; 2],
     /// Operation of an approximate result.
     pub is_approximate: bool,
+    /// What wait states it asks for.
+    pub profile: Profile,
     spans: [Span; MAX_SPANS],
     n_spans: usize,
 }
@@ -216,6 +219,7 @@ fn prepare_half(
         counters: counters(&inst, target),
         n_vectors: [0; 2],
         is_approximate,
+        profile: Profile::of(&inst, target),
         spans: [Span::default(); MAX_SPANS],
         n_spans: 0,
     };

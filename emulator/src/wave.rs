@@ -4,6 +4,7 @@
 //! Loops over a row have a fixed length and no lane ever meets another one in them.
 
 use isa::Target;
+use isa::wait_states::History;
 
 use crate::checks::waits::Scoreboard;
 use crate::float::FloatMode;
@@ -24,22 +25,16 @@ const N_STAGE: u16 = 8;
 /// All vector registers of a wave.
 const N_VECTOR: usize = (FIRST_STAGE + N_STAGE) as usize;
 
-/// Numbers of scalar registers in the wave's own file, the same on every target.
+/// Numbers of scalar registers in the wave's own file, the same on every target: those of `isa::slots`.
 pub(crate) mod scalar {
     /// Low half of VCC.
     pub const VCC: u8 = 106;
-    /// First trap temporary.
-    pub const TTMP: u8 = 108;
     /// M0.
     pub const M0: u8 = 124;
     /// Low half of EXEC.
     pub const EXEC: u8 = 126;
     /// High half of EXEC.
     pub const EXEC_HI: u8 = 127;
-    /// Low half of the scratch base (gfx950).
-    pub const FLAT_SCRATCH: u8 = 102;
-    /// Low half of the XNACK mask (gfx950).
-    pub const XNACK_MASK: u8 = 104;
     /// All of them.
     pub const COUNT: usize = 128;
 }
@@ -256,6 +251,8 @@ pub(crate) struct Wave {
     /// What arithmetic needs of it, kept in step.
     pub mode: FloatMode,
     pub scoreboard: Scoreboard,
+    /// Instructions that later ones may come too early for.
+    pub history: History,
     /// Lanes that the current instruction works on: EXEC, less what DPP switched off.
     pub active: u64,
 }
@@ -278,6 +275,7 @@ impl Wave {
             mode_bits: 0,
             mode: FloatMode::from_bits(0),
             scoreboard: Scoreboard::new(target),
+            history: History::new(target),
             active: 0,
         }
     }
@@ -295,6 +293,7 @@ impl Wave {
         self.is_scc_undefined = true;
         self.set_mode(mode_bits);
         self.scoreboard.clear();
+        self.history.clear();
     }
 
     pub(crate) fn set_mode(&mut self, bits: u32) {

@@ -9,6 +9,7 @@
 //! | [`table`] | the instructions, one line each |
 //! | [`mod@decode`], [`mod@encode`], [`disasm`] | bytes ↔ instructions → text, without code per instruction |
 //! | [`fragment`] | where the elements of matrix operations lie |
+//! | [`slots`] | the registers of both files in one numbering |
 //! | [`wait_states`] | what software must leave between dependent instructions |
 //! | [`waits`], [`sysreg`], [`swizzle`] | what the immediates of single instructions mean |
 //!
@@ -24,6 +25,7 @@ pub mod inst;
 pub mod occupancy;
 pub mod reg;
 mod rules;
+pub mod slots;
 pub mod swizzle;
 pub mod sysreg;
 pub mod table;

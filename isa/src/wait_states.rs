@@ -4,18 +4,33 @@
 //! assembler inserts none, and the compiler none inside inline assembly.
 //!
 //! Matrix operations of gfx950 follow closed forms of their passes ([`after_matrix`]); everything else is
-//! a row of [`rows`]. gfx1100 interlocks nearly everything; its two rows are remedied otherwise than by
+//! a row of [`rows`]. gfx1100 interlocks nearly everything; its rows are remedied otherwise than by
 //! counting.
 //!
+//! [`Profile`] says what an instruction is to these rows, [`History`] applies them to a sequence of
+//! instructions, executed or in the order of a text.
+//!
 //! Source: what LLVM 22's hazard recogniser inserts (`tests/vectors/wait_states_llvm22.txt` and
-//! `matrix_passes_llvm22.txt`): requirements on the safe side, not measurements of silicon. Sparse and
-//! f8f6f4 operations were not probed and have no timing here.
+//! `matrix_passes_llvm22.txt`): requirements on the safe side, not measurements of silicon.
 
 use crate::fragment::Shape;
+use crate::inst::Inst;
+use crate::table::Effect;
 use crate::table::Element;
 use crate::table::Matrix;
+use crate::table::Op;
 use crate::table::Ty;
 use crate::target::Target;
+
+mod history;
+mod profile;
+
+pub use history::History;
+pub use history::Missing;
+pub use history::Passed;
+pub use profile::Earlier;
+pub use profile::Later;
+pub use profile::Profile;
 
 /// The part of the matrix unit that runs an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +53,27 @@ pub struct MatrixTiming {
 }
 
 impl MatrixTiming {
+    /// The timing of any matrix operation of gfx950; `None` for everything else.
+    pub fn of_inst(inst: &Inst) -> Option<MatrixTiming> {
+        let Op::Matrix(op) = inst.op else { return None };
+        let row = op.row();
+        row.gfx950?;
+        let is_large = matches!(row.operands.first()?.ty, Ty::Tile(_, 16));
+        let passes = if row.has(Effect::ReadsDst) {
+            4
+        } else if matches!(row.operands.get(1)?.ty, Ty::MxA) {
+            /// Formats of CBSZ and BLGP up to this one have 8 bits; those take twice as long.
+            const BF8: u8 = 1;
+            if inst.mods.cbsz.min(inst.mods.blgp) <= BF8 { 8 } else { 4 }
+        } else {
+            return MatrixTiming::of(op);
+        };
+        Some(MatrixTiming {
+            kind: MatrixKind::Xdl,
+            passes: if is_large { 2 * passes } else { passes },
+        })
+    }
+
     /// The timing of a dense MFMA; `None` for WMMA, sparse and f8f6f4 rows.
     pub fn of(op: Matrix) -> Option<MatrixTiming> {
         let (row, shape) = (op.row(), Shape::of(op)?);
@@ -136,6 +172,8 @@ pub enum Producer {
     ValuPartialVgpr,
     /// `v_accvgpr_write_b32`.
     AccvgprWrite,
+    /// A dot product (`v_dot*`) writes a VGPR.
+    Dot,
     /// Vector arithmetic writes an SGPR or VCC.
     ValuSgpr,
     /// `v_div_scale_*` writes VCC.
@@ -159,7 +197,7 @@ pub enum Producer {
 /// The later instruction of a row, which depends on the earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Consumer {
-    /// Vector arithmetic, transcendentals apart, reads the VGPR.
+    /// Vector arithmetic, transcendentals and matrix operations apart, reads the VGPR.
     ValuRead,
     /// A transcendental reads the VGPR.
     TransRead,
@@ -181,16 +219,36 @@ pub enum Consumer {
     VmemAddress,
     /// `v_readlane_b32` or `v_writelane_b32` takes the SGPR as lane select.
     LaneSelect,
+    /// `v_readlane_b32`, `v_readfirstlane_b32` or `v_writelane_b32` runs after a change of EXEC.
+    LaneExec,
+    /// A permlane swap runs after a change of EXEC.
+    SwapExec,
+    /// An MFMA runs after a change of EXEC.
+    MatrixExec,
+    /// A memory instruction by address or buffer runs after a change of EXEC.
+    VmemExec,
     /// Vector arithmetic reads the SGPR or VCC.
     ValuConstant,
     /// `v_div_fmas_*` reads VCC.
     DivFmas,
-    /// Vector arithmetic overwrites the data of the store.
+    /// Vector arithmetic overwrites the register.
     ValuOverwrite,
+    /// An MFMA overwrites the register.
+    MatrixOverwrite,
+    /// A dot product adds to the VGPR; with another opcode this is [`Consumer::ValuRead`].
+    DotAddend,
+    /// A memory or LDS instruction reads the VGPR.
+    MemoryRead,
+    /// A load writes the VGPR.
+    MemoryOverwrite,
     /// `s_getreg_b32` of the same register.
     Getreg,
+    /// `s_setreg_*` of the same register.
+    Setreg,
     /// A load to LDS reads M0.
     LoadToLds,
+    /// `s_sendmsg` reads M0.
+    Sendmsg,
 }
 
 /// What makes a pair safe.
@@ -200,9 +258,15 @@ pub enum Remedy {
     States(u32),
     /// A `v_nop`, or any vector instruction that does not depend on them, between them.
     ValuBetween,
-    /// `s_waitcnt_depctr` with this SIMM16 (VA_VDST of 0) between them.
+    /// `s_waitcnt_depctr` with this SIMM16 (VA_VDST of 0) between them. A memory or LDS instruction does
+    /// the same, as do [`DRAINING_VALU`] vector instructions or [`DRAINING_TRANS`] transcendentals.
     WaitDepctr(u16),
 }
+
+/// So many vector instructions between the two make [`Remedy::WaitDepctr`] unnecessary.
+pub const DRAINING_VALU: u32 = 6;
+/// So many transcendentals likewise.
+pub const DRAINING_TRANS: u32 = 2;
 
 /// A pair of dependent instructions, and what makes it safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -219,13 +283,24 @@ const fn states(producer: Producer, consumer: Consumer, states: u32) -> Row {
     Row { producer, consumer, remedy: Remedy::States(states) }
 }
 
-const GFX950: [Row; 19] = [
+/// S_WAITCNT_DEPCTR with VA_VDST of 0 and no other wait.
+const VA_VDST_0: u16 = 0x0f9f;
+
+const GFX950: [Row; 35] = [
     states(Producer::ValuVgpr, Consumer::MatrixFactor, 2),
     states(Producer::ValuVgpr, Consumer::MatrixAddend, 2),
     states(Producer::AccvgprWrite, Consumer::MatrixAddend, 2),
     states(Producer::Trans, Consumer::ValuRead, 1),
     states(Producer::Trans, Consumer::TransRead, 0),
     states(Producer::ValuPartialVgpr, Consumer::ValuRead, 1),
+    states(Producer::ValuPartialVgpr, Consumer::TransRead, 1),
+    states(Producer::ValuPartialVgpr, Consumer::ValuOverwrite, 1),
+    states(Producer::Dot, Consumer::ValuRead, 3),
+    states(Producer::Dot, Consumer::TransRead, 3),
+    states(Producer::Dot, Consumer::ValuOverwrite, 3),
+    states(Producer::Dot, Consumer::DotAddend, 0),
+    states(Producer::Dot, Consumer::MemoryRead, 3),
+    states(Producer::Dot, Consumer::MemoryOverwrite, 3),
     states(Producer::ValuVgpr, Consumer::ReadLane, 1),
     states(Producer::ValuVgpr, Consumer::Dpp, 2),
     states(Producer::ValuVgpr, Consumer::PermlaneSwap, 2),
@@ -233,21 +308,34 @@ const GFX950: [Row; 19] = [
     states(Producer::ValuSgpr, Consumer::LaneSelect, 4),
     states(Producer::ValuSgpr, Consumer::ValuConstant, 2),
     states(Producer::DivScaleVcc, Consumer::DivFmas, 4),
+    states(Producer::ValuSgpr, Consumer::DivFmas, 4),
     states(Producer::ValuExec, Consumer::Dpp, 5),
+    states(Producer::ValuExec, Consumer::LaneExec, 4),
+    states(Producer::ValuExec, Consumer::SwapExec, 4),
+    states(Producer::ValuExec, Consumer::MatrixExec, 4),
+    states(Producer::ValuExec, Consumer::VmemExec, 5),
     states(Producer::SaluExec, Consumer::Dpp, 0),
     states(Producer::WideStore, Consumer::ValuOverwrite, 2),
+    states(Producer::WideStore, Consumer::MatrixOverwrite, 2),
     states(Producer::NarrowStore, Consumer::ValuOverwrite, 0),
     states(Producer::Setreg, Consumer::Getreg, 2),
+    states(Producer::Setreg, Consumer::Setreg, 2),
     states(Producer::SaluM0, Consumer::LoadToLds, 1),
+    states(Producer::SaluM0, Consumer::Sendmsg, 1),
 ];
 
-const GFX1100: [Row; 3] = [
+const GFX1100: [Row; 4] = [
     Row { producer: Producer::Wmma, consumer: Consumer::WmmaFactor, remedy: Remedy::ValuBetween },
     states(Producer::Wmma, Consumer::WmmaAddend, 0),
     Row {
         producer: Producer::Trans,
         consumer: Consumer::ValuRead,
-        remedy: Remedy::WaitDepctr(0x0f9f),
+        remedy: Remedy::WaitDepctr(VA_VDST_0),
+    },
+    Row {
+        producer: Producer::Trans,
+        consumer: Consumer::TransRead,
+        remedy: Remedy::WaitDepctr(VA_VDST_0),
     },
 ];
 

@@ -1,17 +1,27 @@
 //! Wait states against LLVM 22's hazard recogniser, line by line.
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use isa::Inst;
+use isa::Operand;
 use isa::Target;
 use isa::fragment::Shape;
+use isa::inst::Modifiers;
+use isa::table::Flat;
+use isa::table::Int;
+use isa::table::Lds;
 use isa::table::Matrix;
 use isa::table::Op;
 use isa::table::Row;
+use isa::table::Salu;
 use isa::wait_states::Consumer;
+use isa::wait_states::DRAINING_TRANS;
+use isa::wait_states::DRAINING_VALU;
+use isa::wait_states::History;
 use isa::wait_states::MatrixTiming;
 use isa::wait_states::MatrixUse;
 use isa::wait_states::Producer;
+use isa::wait_states::Profile;
 use isa::wait_states::Remedy;
 use isa::wait_states::after_matrix;
 use isa::wait_states::remedy;
@@ -33,6 +43,9 @@ fn witness(target: Target) -> Vec<Line> {
     let mut lines = Vec::new();
     let inside = file.lines().skip_while(|line| *line != section).skip(1);
     for line in inside.take_while(|line| !line.starts_with("=====")) {
+        if line.starts_with('#') {
+            continue;
+        }
         if let Some(name) = line.strip_suffix(':') {
             producer = name;
         } else if !line.trim().is_empty() {
@@ -111,23 +124,35 @@ fn matrix_results_of_gfx950() {
     assert_eq!(n_checked, 11 * 29, "eleven producers with 9 plain and 20 matrix consumers");
 }
 
-/// Every dense MFMA, stored right after.
+/// The matrix operation that the witness calls "v_mfma_f32_16x16x128_f8f6f4[4,0]", with that CBSZ and BLGP.
+fn instruction(name: &str) -> Inst {
+    let (mnemonic, formats) = name.split_once('[').unwrap_or((name, "0,0]"));
+    let mut formats = formats.trim_end_matches(']').split(',').map(|text| text.parse().unwrap());
+    let has_name = |row: &&Row| row.gfx950.is_some_and(|form| form.mnemonic == mnemonic);
+    let row = Matrix::ROWS.iter().find(has_name).unwrap_or_else(|| panic!("'{name}'"));
+    let mut mods = Modifiers::default();
+    (mods.cbsz, mods.blgp) = (formats.next().unwrap(), formats.next().unwrap());
+    let encoding = row.gfx950.expect("just found").encoding;
+    Inst { op: row.op, encoding, size_bytes: 8, operands: [Operand::None; 6], mods, dual: None }
+}
+
+/// Every dense MFMA, each shape of the sparse ones, and f8f6f4 by format, stored right after.
 #[test]
 fn stores_of_every_matrix_result() {
     let file = include_str!("vectors/matrix_passes_llvm22.txt");
     let lines = file.lines().filter(|line| !line.starts_with('#'));
-    let witness: BTreeMap<&str, u32> = lines
-        .map(|line| line.split_once(' ').expect("mnemonic and count"))
-        .map(|(mnemonic, states)| (mnemonic, states.parse().expect("a count")))
-        .collect();
-    let dense = Matrix::ROWS.iter().filter(|row| Shape::of(matrix(row)).is_some());
-    let ours: BTreeMap<&str, u32> = dense
-        .filter_map(|row| {
-            let timing = MatrixTiming::of(matrix(row))?;
-            Some((row.gfx950?.mnemonic, after_matrix(timing, MatrixUse::StoreResult)))
-        })
-        .collect();
-    assert_eq!(ours, witness);
+    let mut dense = BTreeSet::new();
+    for (name, states) in lines.map(|line| line.split_once(' ').expect("mnemonic and count")) {
+        let inst = instruction(name);
+        let timing = MatrixTiming::of_inst(&inst).unwrap_or_else(|| panic!("{name}"));
+        let ours = after_matrix(timing, MatrixUse::StoreResult);
+        assert_eq!(ours, states.parse().expect("a count"), "{name}");
+        dense.insert(inst.op);
+    }
+    for row in Matrix::ROWS.iter().filter(|row| row.gfx950.is_some()) {
+        let is_dense = Shape::of(matrix(row)).is_some();
+        assert!(!is_dense || dense.contains(&row.op), "no witness: {:?}", row.op);
+    }
 }
 
 /// The row that a line of the witness is about; `None` for lines about matrix results.
@@ -136,6 +161,23 @@ fn pair(line: &Line) -> Option<(Producer, Consumer)> {
         ("VALU write VGPR", "MFMA SrcA read") => (Producer::ValuVgpr, Consumer::MatrixFactor),
         ("VALU write VGPR", "MFMA SrcC read") => (Producer::ValuVgpr, Consumer::MatrixAddend),
         ("v_accvgpr_write", _) => (Producer::AccvgprWrite, Consumer::MatrixAddend),
+        ("v_mad_f16 op_sel:[0,0,0,1] dst write", "trans read") => {
+            (Producer::ValuPartialVgpr, Consumer::TransRead)
+        }
+        ("v_mad_f16 op_sel:[0,0,0,1] dst write", _) => {
+            (Producer::ValuPartialVgpr, Consumer::ValuOverwrite)
+        }
+        ("v_dot2_f32_f16 write VGPR", "trans read") => (Producer::Dot, Consumer::TransRead),
+        ("v_dot2_f32_f16 write VGPR", "VALU overwrites") => {
+            (Producer::Dot, Consumer::ValuOverwrite)
+        }
+        ("v_dot2_f32_f16 write VGPR", "same v_dot SrcC") => (Producer::Dot, Consumer::DotAddend),
+        ("v_dot2_f32_f16 write VGPR", "global_store data") => (Producer::Dot, Consumer::MemoryRead),
+        ("v_dot2_f32_f16 write VGPR", "global_load into it") => {
+            (Producer::Dot, Consumer::MemoryOverwrite)
+        }
+        ("v_dot2_f32_f16 write VGPR", "MFMA SrcA read") => (Producer::Dot, Consumer::MatrixFactor),
+        ("v_dot2_f32_f16 write VGPR", _) => (Producer::Dot, Consumer::ValuRead),
         ("trans (v_exp) write", "VALU read") => (Producer::Trans, Consumer::ValuRead),
         ("trans (v_exp) write", "trans read") => (Producer::Trans, Consumer::TransRead),
         ("v_cvt_f16 sdwa/opsel dst write", _) => (Producer::ValuPartialVgpr, Consumer::ValuRead),
@@ -146,15 +188,29 @@ fn pair(line: &Line) -> Option<(Producer, Consumer)> {
         ("VALU write VGPR", "v_permlane32_swap") => (Producer::ValuVgpr, Consumer::PermlaneSwap),
         ("VALU write SGPR (readfirstlane)", _) => (Producer::ValuSgpr, Consumer::VmemAddress),
         ("VALU write SGPR", "v_readlane lane select") => (Producer::ValuSgpr, Consumer::LaneSelect),
+        ("v_cmp write VCC", "v_div_fmas") => (Producer::ValuSgpr, Consumer::DivFmas),
         ("VALU write SGPR/VCC" | "v_cmp write VCC", _) => {
             (Producer::ValuSgpr, Consumer::ValuConstant)
         }
         ("v_div_scale write VCC", _) => (Producer::DivScaleVcc, Consumer::DivFmas),
-        ("VALU (v_cmpx) write EXEC", _) => (Producer::ValuExec, Consumer::Dpp),
+        ("VALU (v_cmpx) write EXEC", "DPP") => (Producer::ValuExec, Consumer::Dpp),
+        ("VALU (v_cmpx) write EXEC", "v_permlane32_swap") => {
+            (Producer::ValuExec, Consumer::SwapExec)
+        }
+        ("VALU (v_cmpx) write EXEC", "MFMA") => (Producer::ValuExec, Consumer::MatrixExec),
+        ("VALU (v_cmpx) write EXEC", "global_load") => (Producer::ValuExec, Consumer::VmemExec),
+        ("VALU (v_cmpx) write EXEC", "v_readlane/v_readfirstlane/v_writelane") => {
+            (Producer::ValuExec, Consumer::LaneExec)
+        }
         ("SALU write EXEC", _) => (Producer::SaluExec, Consumer::Dpp),
+        ("global_store_dwordx4 data", "MFMA overwrites data (WAR)") => {
+            (Producer::WideStore, Consumer::MatrixOverwrite)
+        }
         ("global_store_dwordx4 data", _) => (Producer::WideStore, Consumer::ValuOverwrite),
         ("global_store_dwordx2 data", _) => (Producer::NarrowStore, Consumer::ValuOverwrite),
-        ("s_setreg", _) => (Producer::Setreg, Consumer::Getreg),
+        ("s_setreg", "s_setreg same reg") => (Producer::Setreg, Consumer::Setreg),
+        ("s_setreg", "s_getreg same reg" | "s_getreg") => (Producer::Setreg, Consumer::Getreg),
+        ("SALU write M0", "s_sendmsg") => (Producer::SaluM0, Consumer::Sendmsg),
         ("SALU write M0", _) => (Producer::SaluM0, Consumer::LoadToLds),
         ("WMMA D", "WMMA SrcA=D") => (Producer::Wmma, Consumer::WmmaFactor),
         ("WMMA D", "WMMA SrcC=D") => (Producer::Wmma, Consumer::WmmaAddend),
@@ -200,15 +256,102 @@ fn every_row_has_a_witness_and_agrees_with_it() {
 #[test]
 fn no_line_of_the_witness_is_left_out() {
     for target in Target::ALL {
-        for line in witness(target) {
+        for line in witness(target).iter().filter(|line| !line.consumer.contains(" after ")) {
             let is_matrix = operation(line.producer).is_some() || line.producer == "v_mfma 4p";
-            let is_nothing = inserted(&line) == Remedy::States(0);
+            let is_nothing = inserted(line) == Remedy::States(0);
             assert!(
-                is_matrix || is_nothing || pair(&line).is_some(),
+                is_matrix || is_nothing || pair(line).is_some(),
                 "{target}: {} then {}",
                 line.producer,
                 line.consumer
             );
         }
+    }
+}
+
+/// What has to lie between a transcendental of gfx1100 and its reader, when nothing waits.
+#[test]
+fn other_instructions_after_a_transcendental() {
+    let mut n_checked = 0;
+    for line in witness(Target::Gfx1100) {
+        let Some(between) = line.consumer.strip_prefix("VALU read after ") else { continue };
+        let needs_wait = match between.split_once(' ') {
+            Some((n, "VALU")) => n.parse::<u32>().unwrap() < DRAINING_VALU,
+            Some((n, "trans")) => n.parse::<u32>().unwrap() < DRAINING_TRANS,
+            Some((_, "SALU")) => true,
+            _ => between == "s_load",
+        };
+        let expected = if needs_wait { Remedy::WaitDepctr(0x0f9f) } else { Remedy::States(0) };
+        assert_eq!(inserted(&line), expected, "after {between}");
+        n_checked += 1;
+    }
+    assert_eq!(n_checked, 8);
+}
+
+/// First registers of D, C, A, B of a producer, and of what a consumer writes.
+const D: u8 = 0;
+const C: u8 = 32;
+const A: u8 = 64;
+const B: u8 = 80;
+const ELSEWHERE: u8 = 128;
+
+fn inst(op: Op, operands: &[Operand]) -> Inst {
+    let encoding = op.row().gfx950.expect("an instruction of gfx950").encoding;
+    let mut all = [Operand::None; 6];
+    all[..operands.len()].copy_from_slice(operands);
+    Inst { op, encoding, size_bytes: 8, operands: all, mods: Modifiers::default(), dual: None }
+}
+
+fn mfma(op: Matrix, [d, a, b, c]: [u8; 4]) -> Inst {
+    inst(Op::Matrix(op), &[d, a, b, c].map(Operand::Vgpr))
+}
+
+/// The later instruction of a line about the result of an MFMA.
+fn later(producer: Matrix, consumer: &str) -> Inst {
+    let (other, d, c) = (Operand::Vgpr(ELSEWHERE), Operand::Vgpr(D), Operand::Vgpr(C));
+    let move_to = |to, from| inst(Op::Int(Int::VMovB32), &[to, from]);
+    let address = [Operand::Vgpr(200), Operand::Sgpr(4)];
+    let (name, use_) = match consumer.strip_prefix("-> ") {
+        Some(rest) => rest.split_at(rest.find(" Src").expect("a source")),
+        None => ("", consumer.strip_prefix("same MFMA").unwrap_or(consumer)),
+    };
+    let next = if name.is_empty() { producer } else { operation(name).expect("an MFMA") };
+    match use_ {
+        "VALU read D (RAW)" => move_to(other, d),
+        "VALU write D (WAW)" => move_to(d, Operand::Int(0)),
+        "VALU write SrcC!=D (WAR)" => move_to(c, Operand::Int(0)),
+        "VALU write SrcA (WAR)" => move_to(Operand::Vgpr(A), Operand::Int(0)),
+        "global_store data=D" => inst(Op::Flat(Flat::StoreB32), &[address[0], d, address[1]]),
+        "ds_write data=D" => inst(Op::Lds(Lds::DsStoreB32), &[address[0], d]),
+        "global_load into D (WAW)" => inst(Op::Flat(Flat::LoadB32), &[d, address[0], address[1]]),
+        " SrcC=D exact" | " SrcC overlaps D" => mfma(next, [ELSEWHERE, 200, 210, D]),
+        " SrcA=D" => mfma(next, [ELSEWHERE, D, 210, 160]),
+        other => panic!("'{other}'"),
+    }
+}
+
+/// Whether `later` comes too early after `earlier` and `n` instructions that have nothing to do with them.
+fn is_too_early(earlier: &Inst, n: u32, later: &Inst) -> bool {
+    let profile = |inst: &Inst| Profile::of(inst, Target::Gfx950);
+    let mut history = History::new(Target::Gfx950);
+    history.issue(0, &profile(earlier));
+    let unrelated = inst(Op::Salu(Salu::SMovB32), &[Operand::Sgpr(20), Operand::Int(0)]);
+    for site in 0..n {
+        history.issue(1 + u64::from(site), &profile(&unrelated));
+    }
+    history.missing(&profile(later)).any(|missing| missing.site == 0)
+}
+
+/// Every line about an MFMA: one wait state too few is found, and just enough is not, with unrelated
+/// instructions in between.
+#[test]
+fn a_sequence_needs_what_its_pairs_need() {
+    for line in witness(Target::Gfx950) {
+        let Some(producer) = operation(line.producer) else { continue };
+        let earlier = mfma(producer, [D, A, B, C]);
+        let later = later(producer, line.consumer);
+        let (at, names) = (line.states, (line.producer, line.consumer));
+        assert!(at == 0 || is_too_early(&earlier, at - 1, &later), "{names:?}: {}", at - 1);
+        assert!(!is_too_early(&earlier, at, &later), "{names:?}: {at}");
     }
 }

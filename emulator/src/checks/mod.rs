@@ -4,12 +4,12 @@
 //! are faults of the memories themselves ([`Cause`](crate::Cause)); everything here is a
 //! [`Finding`](crate::Finding): the run goes on and its result is not to be trusted.
 //!
-//! What is not watched: missing wait states between instructions (`s_nop`), visibility of memory between
-//! workgroups. Each file says what its check misses.
+//! What is not watched: visibility of memory between workgroups. Each file says what its check misses.
 
 pub(crate) mod alignment;
 pub(crate) mod barriers;
 pub(crate) mod races;
 mod shadow;
 pub(crate) mod undefined;
+pub(crate) mod wait_states;
 pub(crate) mod waits;

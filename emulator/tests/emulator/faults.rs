@@ -17,7 +17,7 @@ use wavesmith_emulator::{
 };
 
 /// A line of a case: which versions have it, text, words.
-type Line = (char, &'static str, &'static [u32]);
+pub type Line = (char, &'static str, &'static [u32]);
 
 /// What the faulty version does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,9 +65,9 @@ fn assembled(target: Target, words: &[u32]) -> CodeObject {
 
 /// How a case is run.
 #[derive(Clone)]
-struct Setup {
-    options: Options,
-    n_workgroups: u32,
+pub struct Setup {
+    pub options: Options,
+    pub n_workgroups: u32,
 }
 
 impl Setup {
@@ -96,7 +96,7 @@ impl Setup {
 }
 
 /// Runs code on workgroups of two waves: 1024 bytes of input at the first pointer, 1024 unwritten bytes at the second.
-fn run(target: Target, words: &[u32], setup: &Setup) -> Result<Report, Fault> {
+pub fn run(target: Target, words: &[u32], setup: &Setup) -> Result<Report, Fault> {
     let mut machine = Machine::new(target, setup.options.clone());
     let object = machine.load(&assembled(target, words)).expect("loads");
     let input = machine.memory_mut().allocate_with("input", &[1; 1024]).expect("fits");
@@ -157,17 +157,22 @@ fn every_repaired_twin_is_clean() {
     }
 }
 
+/// Texts with a dot in front stand for words that are no instruction, or that need no text.
+pub fn check_text(target: Target, (_, text, words): &Line) {
+    if text.starts_with('.') {
+        return;
+    }
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let inst =
+        isa::decode(target, &bytes).unwrap_or_else(|error| panic!("{target} {text}: {error}"));
+    assert_eq!(isa::disasm::disassemble(target, &inst), *text, "{target}");
+}
+
 #[test]
 fn the_text_of_every_line_is_what_its_words_say() {
     for target in Target::ALL {
-        for (_, text, words) in cases(target).flat_map(|case| case.lines) {
-            if text.starts_with('.') {
-                continue;
-            }
-            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            let inst = isa::decode(target, &bytes)
-                .unwrap_or_else(|error| panic!("{target} {text}: {error}"));
-            assert_eq!(isa::disasm::disassemble(target, &inst), *text, "{target}");
+        for line in cases(target).flat_map(|case| case.lines) {
+            check_text(target, line);
         }
     }
 }

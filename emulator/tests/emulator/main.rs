@@ -6,3 +6,4 @@ mod kernels;
 mod launches;
 mod mutations;
 mod programs;
+mod states;

@@ -292,6 +292,7 @@ pub const CASES: &[Case] = &[
         (' ', "s_load_dwordx4 s[4:7], s[0:1], 0x0", &[0xc00a0100, 0x00000000]),
         (' ', "s_waitcnt lgkmcnt(0)", &[0xbf8cc07f]),
         (' ', "v_lshlrev_b32_e32 v0, 2, v0", &[0x24000082]),
+        ('-', "s_nop 0", &[0xbf800000]),
         ('-', "v_readfirstlane_b32 s8, v0", &[0x7e100500]),
         ('-', "s_cmp_lg_u32 s8, 0", &[0xbf078008]),
         ('-', "s_cbranch_scc1 1", &[0xbf850001]),

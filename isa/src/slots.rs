@@ -1,0 +1,137 @@
+//! Registers in one numbering, for whoever asks whether two instructions touch the same one.
+//!
+//! | slots | registers |
+//! |---|---|
+//! | 0–127 | scalars by their operand code; VCC 106–107, trap temporaries from 108, M0 124, EXEC 126–127 |
+//! | 128–383 | architectural VGPRs |
+//! | 384–639 | accumulation VGPRs |
+//! | 1024– | hardware registers of S_GETREG and S_SETREG, by their number |
+//!
+//! FLAT_SCRATCH and XNACK_MASK of gfx950 have 102–105, which are ordinary SGPRs on gfx1100.
+
+use crate::reg::{Operand, SpecialReg};
+use crate::sysreg::HwRegField;
+
+/// First slot of the architectural VGPRs.
+pub const VGPRS: u16 = 128;
+/// First slot of the accumulation VGPRs.
+pub const ACC_VGPRS: u16 = 384;
+/// First slot of the hardware registers.
+const HARDWARE: u16 = 1024;
+
+/// A run of registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slots {
+    /// The first one.
+    pub first: u16,
+    /// How many.
+    pub count: u16,
+}
+
+impl Slots {
+    /// VCC: one register in wave32, two in wave64; likewise the other lane masks.
+    pub const fn vcc(wave_width: u32) -> Slots {
+        Slots { first: 106, count: (wave_width / 32) as u16 }
+    }
+
+    /// EXEC.
+    pub const fn exec(wave_width: u32) -> Slots {
+        Slots { first: 126, count: (wave_width / 32) as u16 }
+    }
+
+    /// M0.
+    pub const M0: Slots = Slots { first: 124, count: 1 };
+
+    /// The registers of an operand, `None` for constants and for registers without a value of their own.
+    pub fn of(operand: Operand, registers: u32) -> Option<Slots> {
+        let count = u16::try_from(registers).unwrap_or(u16::MAX);
+        let first = match operand {
+            Operand::Sgpr(number) => u16::from(number),
+            Operand::Vgpr(number) => VGPRS + u16::from(number),
+            Operand::Acc(number) => ACC_VGPRS + u16::from(number),
+            Operand::Special(register) => u16::from(special(register)?),
+            _ => return None,
+        };
+        Some(Slots { first, count })
+    }
+
+    /// A hardware register; two fields of one register are the same slot.
+    pub fn hardware(field: HwRegField) -> Slots {
+        Slots { first: HARDWARE + (field.register & 0x3f) as u16, count: 1 }
+    }
+
+    /// Whether they are vector registers.
+    pub const fn is_vector(self) -> bool {
+        self.first >= VGPRS && self.first < HARDWARE
+    }
+
+    const fn end(self) -> u16 {
+        self.first.saturating_add(self.count)
+    }
+
+    /// Whether both have a register in common.
+    pub const fn overlaps(self, other: Slots) -> bool {
+        self.first < other.end() && other.first < self.end()
+    }
+
+    /// Whether every register of `other` is among these.
+    pub const fn covers(self, other: Slots) -> bool {
+        self.first <= other.first && other.end() <= self.end()
+    }
+
+    /// The first register of both, if they overlap.
+    pub fn common(self, other: Slots) -> Option<u16> {
+        self.overlaps(other).then(|| self.first.max(other.first))
+    }
+}
+
+/// The slot of a special register that holds a value of its own.
+pub const fn special(register: SpecialReg) -> Option<u8> {
+    Some(match register {
+        SpecialReg::FlatScratchLo => 102,
+        SpecialReg::FlatScratchHi => 103,
+        SpecialReg::XnackMaskLo => 104,
+        SpecialReg::XnackMaskHi => 105,
+        SpecialReg::VccLo => 106,
+        SpecialReg::VccHi => 107,
+        SpecialReg::Ttmp(number @ 0..=15) => 108 + number,
+        SpecialReg::M0 => 124,
+        SpecialReg::ExecLo => 126,
+        SpecialReg::ExecHi => 127,
+        _ => return None,
+    })
+}
+
+/// The name of a slot as assembly writes it.
+pub fn name(slot: u16) -> String {
+    match slot {
+        106 => "vcc_lo".to_owned(),
+        107 => "vcc_hi".to_owned(),
+        124 => "m0".to_owned(),
+        126 => "exec_lo".to_owned(),
+        127 => "exec_hi".to_owned(),
+        0..VGPRS => format!("s{slot}"),
+        VGPRS..ACC_VGPRS => format!("v{}", slot - VGPRS),
+        ACC_VGPRS..HARDWARE => format!("a{}", slot - ACC_VGPRS),
+        _ => format!("hwreg({})", slot - HARDWARE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_overlap_and_cover_by_their_registers() {
+        let run = |first, count| Slots { first, count };
+        assert_eq!(run(4, 4).common(run(7, 2)), Some(7));
+        assert_eq!(run(4, 4).common(run(8, 2)), None);
+        assert!(run(4, 4).covers(run(5, 3)) && !run(4, 4).covers(run(5, 4)));
+        assert_eq!(
+            Slots::of(Operand::Vgpr(255), 1).map(|slots| name(slots.first)),
+            Some("v255".into())
+        );
+        assert_eq!(Slots::of(Operand::Acc(0), 1).map(|slots| name(slots.first)), Some("a0".into()));
+        assert_eq!(Slots::of(Operand::Int(1), 1), None);
+    }
+}

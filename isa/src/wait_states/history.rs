@@ -1,0 +1,208 @@
+//! The rows applied to a sequence of instructions.
+
+use super::profile::Produced;
+use super::{
+    Consumer, DRAINING_TRANS, DRAINING_VALU, Earlier, Later, MatrixUse, Producer, Profile, Remedy,
+    after_matrix, remedy,
+};
+use crate::slots::Slots;
+use crate::table::Op;
+use crate::target::Target;
+
+/// What lies between two instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Passed {
+    /// Wait states.
+    pub states: u32,
+    /// Vector instructions.
+    pub valu: u32,
+    /// Transcendentals among them.
+    pub trans: u32,
+}
+
+impl Passed {
+    fn add(&mut self, other: Passed) {
+        self.states = self.states.saturating_add(other.states);
+        self.valu = self.valu.saturating_add(other.valu);
+        self.trans = self.trans.saturating_add(other.trans);
+    }
+
+    /// The least of two ways to a place.
+    fn least(self, other: Passed) -> Passed {
+        Passed {
+            states: self.states.min(other.states),
+            valu: self.valu.min(other.valu),
+            trans: self.trans.min(other.trans),
+        }
+    }
+
+    /// Whether this suffices.
+    fn meets(self, remedy: Remedy) -> bool {
+        match remedy {
+            Remedy::States(states) => self.states >= states,
+            Remedy::ValuBetween => self.valu >= 1,
+            Remedy::WaitDepctr(_) => self.valu >= DRAINING_VALU || self.trans >= DRAINING_TRANS,
+        }
+    }
+}
+
+/// An earlier instruction that is still dangerous to some later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    /// What the caller calls the instruction, its address.
+    site: u64,
+    op: Op,
+    produced: Produced,
+    passed: Passed,
+}
+
+/// A later instruction came too early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Missing {
+    /// The earlier instruction.
+    pub site: u64,
+    /// What it did.
+    pub earlier: Earlier,
+    /// What the later instruction does.
+    pub later: Later,
+    /// The first register that both touch, see [`slots`](crate::slots).
+    pub register: u16,
+    /// What lies between them.
+    pub passed: Passed,
+    /// What has to.
+    pub needed: Remedy,
+}
+
+/// The instructions before some point that later ones may come too early for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct History {
+    target: Target,
+    entries: Vec<Entry>,
+}
+
+impl History {
+    /// Nothing came before.
+    pub fn new(target: Target) -> History {
+        History { target, entries: Vec::new() }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// Whether nothing that came before can matter any more.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// What an instruction comes too early for, if it is the next one.
+    pub fn missing<'h>(&'h self, profile: &'h Profile) -> impl Iterator<Item = Missing> + 'h {
+        self.entries.iter().flat_map(move |entry| {
+            let uses = profile.used.iter();
+            uses.filter_map(move |(later, slots)| {
+                self.missing_between(entry, profile, *later, *slots)
+            })
+        })
+    }
+
+    #[inline]
+    fn missing_between(
+        &self,
+        entry: &Entry,
+        profile: &Profile,
+        later: Later,
+        slots: Slots,
+    ) -> Option<Missing> {
+        let register = entry.produced.slots.common(slots)?;
+        let earlier = entry.produced.earlier;
+        let needed = match (earlier, later) {
+            (Earlier::Row(producer), Later::Row(consumer)) => {
+                let is_chained = producer == Producer::Dot && entry.op == profile.op;
+                let consumer = match consumer {
+                    Consumer::DotAddend if !is_chained => Consumer::ValuRead,
+                    Consumer::ValuOverwrite if is_chained => return None,
+                    other => other,
+                };
+                remedy(self.target, producer, consumer)?
+            }
+            (Earlier::Addend(timing), Later::Matrix(MatrixUse::OverwriteAddend)) => {
+                Remedy::States(after_matrix(timing, MatrixUse::OverwriteAddend))
+            }
+            (Earlier::Result(_), Later::Matrix(MatrixUse::OverwriteAddend)) => return None,
+            (Earlier::Result(timing), Later::Matrix(MatrixUse::AccumulateOverlap(_)))
+                if entry.produced.slots == slots =>
+            {
+                Remedy::States(after_matrix(timing, MatrixUse::AccumulateSame))
+            }
+            (Earlier::Result(timing), Later::Matrix(later)) => {
+                Remedy::States(after_matrix(timing, later))
+            }
+            _ => return None,
+        };
+        let is_missing = !entry.passed.meets(needed);
+        let (site, passed) = (entry.site, entry.passed);
+        is_missing.then_some(Missing { site, earlier, later, register, passed, needed })
+    }
+
+    /// An instruction issues; `site` is what [`Missing::site`] will call it.
+    #[inline]
+    pub fn issue(&mut self, site: u64, profile: &Profile) {
+        if !self.entries.is_empty() {
+            self.age(profile);
+        }
+        if !profile.produced.is_empty() {
+            self.remember(site, profile);
+        }
+    }
+
+    fn age(&mut self, profile: &Profile) {
+        if profile.is_call {
+            self.entries.clear();
+        }
+        self.entries.retain_mut(|entry| {
+            let strictest = entry.produced.strictest;
+            entry.passed.add(profile.passed);
+            let is_drained = profile.is_drain && matches!(strictest, Remedy::WaitDepctr(_));
+            !is_drained && !entry.passed.meets(strictest)
+        });
+    }
+
+    fn remember(&mut self, site: u64, profile: &Profile) {
+        for produced in &profile.produced {
+            // An MFMA waits for the D that it replaces.
+            if let Earlier::Result(_) = produced.earlier {
+                self.entries.retain(|entry| {
+                    let is_result = matches!(entry.produced.earlier, Earlier::Result(_));
+                    !is_result || !produced.slots.covers(entry.produced.slots)
+                });
+            }
+            let passed = Passed::default();
+            self.entries.push(Entry { site, op: profile.op, produced: *produced, passed });
+        }
+    }
+
+    /// Adds what another way to the same place leaves; says whether that changed anything.
+    pub fn join(&mut self, other: &History) -> bool {
+        let mut has_changed = false;
+        for entry in &other.entries {
+            let same = self
+                .entries
+                .iter_mut()
+                .find(|known| known.site == entry.site && known.produced == entry.produced);
+            match same {
+                Some(known) => {
+                    let least = known.passed.least(entry.passed);
+                    has_changed |= least != known.passed;
+                    known.passed = least;
+                }
+                None => {
+                    self.entries.push(*entry);
+                    has_changed = true;
+                }
+            }
+        }
+        has_changed
+    }
+}
