@@ -117,18 +117,21 @@ impl Exec<'_> {
         let place = self.place(lane);
         let (program, kernel) = (self.program, self.kernel);
         self.findings.add(rule, inst.pc, producer, || {
-            let (what, remedy) = describe();
-            Finding {
-                rule,
-                kernel: kernel.to_owned(),
-                site: program.site(inst.pc),
-                producer: producer.map(|pc| program.site(pc)),
-                place,
-                what,
-                remedy,
-                times: 1,
-            }
+            finding(program, kernel, rule, inst.pc, producer, place, describe())
         });
+    }
+
+    /// The finding that [`Exec::report`] would add.
+    pub(crate) fn finding(
+        &self,
+        inst: &Prepared,
+        rule: Rule,
+        producer: Option<u64>,
+        lane: Option<u32>,
+        words: (String, String),
+    ) -> Finding {
+        let place = self.place(lane);
+        finding(self.program, self.kernel, rule, inst.pc, producer, place, words)
     }
 
     /// The fault of a form of an instruction that has no meaning here.
@@ -174,5 +177,26 @@ impl Exec<'_> {
             undefined = 0;
         }
         self.wave.scalars.set(register, value, undefined);
+    }
+}
+
+fn finding(
+    program: &Program,
+    kernel: &str,
+    rule: Rule,
+    pc: u64,
+    producer: Option<u64>,
+    place: Place,
+    (what, remedy): (String, String),
+) -> Finding {
+    Finding {
+        rule,
+        kernel: kernel.to_owned(),
+        site: program.site(pc),
+        producer: producer.map(|pc| program.site(pc)),
+        place,
+        what,
+        remedy,
+        times: 1,
     }
 }

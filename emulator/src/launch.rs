@@ -93,6 +93,7 @@ impl<'m> Launch<'m> {
             let mut watch = Watch { findings: &mut findings, races: &mut races };
             let ran = workgroup.run(self, id, memory, &mut watch, &mut counts, &mut left, tracer);
             if let Err(stopped) = ran {
+                races.settle(&mut findings);
                 let report = counts.into_report(findings, self.target, self.options.numerics);
                 return Err(Fault::Execution(Box::new(stopped.into_fault(self, report))));
             }
@@ -270,6 +271,14 @@ fn lds_bytes(kernel: &Kernel, target: Target, dispatch: &Dispatch<'_>) -> Result
     }
 }
 
+/// Scratch of a work-item: what the descriptor declares, and where calls need a stack of unknown depth what
+/// the HIP runtime adds by default (`hipLimitStackSize`).
+pub(crate) fn scratch_bytes(descriptor: &KernelDescriptor) -> u32 {
+    const DYNAMIC_STACK_BYTES: u32 = 1024;
+    let stack = if descriptor.dynamic_stack { DYNAMIC_STACK_BYTES } else { 0 };
+    descriptor.private_segment_bytes.saturating_add(stack)
+}
+
 fn check_scratch(
     kernel: &Kernel,
     options: &Options,
@@ -278,7 +287,7 @@ fn check_scratch(
 ) -> Result<(), LaunchError> {
     let work_items: u32 = dispatch.workgroup_size.iter().product();
     let lanes = work_items.next_multiple_of(target.wave_width());
-    let got = u64::from(kernel.descriptor.private_segment_bytes) * u64::from(lanes);
+    let got = u64::from(scratch_bytes(&kernel.descriptor)) * u64::from(lanes);
     if got > options.memory_limit_bytes {
         return Err(LaunchError::Limit {
             what: "scratch of a workgroup",
@@ -369,7 +378,7 @@ fn allocate_packet(
     for (count, size) in dispatch.workgroups.iter().zip(dispatch.workgroup_size) {
         packet.extend((count * size).to_le_bytes());
     }
-    packet.extend(kernel.descriptor.private_segment_bytes.to_le_bytes());
+    packet.extend(scratch_bytes(&kernel.descriptor).to_le_bytes());
     packet.extend(lds_bytes.to_le_bytes());
     packet.extend(bias.wrapping_add(kernel.descriptor_address).to_le_bytes());
     packet.extend(memory.address(kernarg)?.to_le_bytes());
@@ -405,7 +414,7 @@ fn user_sgprs(
         sgprs.extend([Some(0); 2]);
     }
     if enabled.private_segment_size {
-        sgprs.push(Some(descriptor.private_segment_bytes));
+        sgprs.push(Some(scratch_bytes(descriptor)));
     }
     let preload = descriptor.kernarg_preload;
     for dword in 0..preload.length_dwords {

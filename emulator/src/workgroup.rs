@@ -55,7 +55,7 @@ impl Workgroup {
     pub(crate) fn new(launch: &Launch<'_>) -> Workgroup {
         let width = launch.target.wave_width();
         let n_waves = launch.work_items().div_ceil(width);
-        let scratch_bytes = launch.kernel.descriptor.private_segment_bytes;
+        let scratch_bytes = crate::launch::scratch_bytes(&launch.kernel.descriptor);
         Workgroup {
             waves: (0..n_waves).map(|_| Wave::new(launch.target)).collect(),
             scratch: (0..n_waves).map(|_| Scratch::new(scratch_bytes, width)).collect(),
@@ -144,6 +144,7 @@ impl Workgroup {
         }
         if launch.options.race_checks {
             watch.races.open_barrier(&self.waves);
+            watch.races.settle(watch.findings);
             barriers::check(launch, id, &self.waves, watch.findings);
         }
         for wave in self.waves.iter_mut().filter(|wave| wave.status == Status::AtBarrier) {

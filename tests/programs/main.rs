@@ -1,12 +1,17 @@
 //! Whole programs: LLVM IR of ours, compiled by LLVM when the test runs, executed on the emulator with
 //! every check on, compared with what the host computes. Every launch must be without finding.
 
+mod atomics;
 mod attention;
 mod bench;
+mod bits;
+mod control;
 mod elementwise;
 mod gemm;
 mod integers;
 mod ir;
+mod lanes;
+mod memory;
 mod modules;
 mod rows;
 
@@ -35,4 +40,29 @@ fn attention() {
 #[test]
 fn integers() {
     run_family(integers::PROGRAMS);
+}
+
+#[test]
+fn lanes() {
+    run_family(lanes::PROGRAMS);
+}
+
+#[test]
+fn atomics() {
+    run_family(atomics::PROGRAMS);
+}
+
+#[test]
+fn memory() {
+    run_family(memory::PROGRAMS);
+}
+
+#[test]
+fn bits() {
+    run_family(bits::PROGRAMS);
+}
+
+#[test]
+fn control() {
+    run_family(control::PROGRAMS);
 }

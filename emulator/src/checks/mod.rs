@@ -8,6 +8,7 @@
 
 pub(crate) mod alignment;
 pub(crate) mod barriers;
+mod exchange;
 pub(crate) mod races;
 mod shadow;
 pub(crate) mod undefined;

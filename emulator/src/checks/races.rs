@@ -15,6 +15,8 @@
 //! [`LdsOrder::Conservative`](crate::LdsOrder::Conservative) also asks for a wait between conflicting
 //! LDS accesses of one wave.
 //!
+//! A plain load that only atomics disturb is excused by a compare-and-swap of its wave (`exchange.rs`).
+//!
 //! What this misses: conflicts between lanes of one wave; of several atomics on a byte, and of more than
 //! two readers of it, those before the last; whether an order made by atomics covers the data (a wave
 //! that ran a returning atomic is taken to come after all earlier waves and workgroups that ran one);
@@ -30,10 +32,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use isa::{Op, Target};
 
+use super::exchange::{self, Pending, Unproven};
 use super::shadow::{Cell, Shadow, Stamp};
 use super::waits::{ORDERS, Order};
 use crate::exec::Exec;
-use crate::finding::Rule;
+use crate::finding::{Findings, Rule};
 use crate::launch::Launch;
 use crate::machine::{LdsOrder, Options};
 use crate::operand::Dest;
@@ -53,6 +56,8 @@ struct SiteInfo {
     pc: u64,
     order: Order,
     is_atomic: bool,
+    /// Reads and writes in one step, unlike atomic loads and stores.
+    is_read_modify_write: bool,
     is_returning: bool,
 }
 
@@ -109,6 +114,8 @@ pub(crate) struct Races {
     acquired: u32,
     /// Workgroups that ran an atomic on global memory.
     released_workgroups: BTreeSet<u32>,
+    /// Loads that a compare-and-swap may still prove harmless.
+    unproven: Unproven,
 }
 
 impl Races {
@@ -171,6 +178,7 @@ impl Races {
             pc: inst.pc,
             order: inst.order(),
             is_atomic: is_atomic_row || cache.sc0 || cache.sc1 || cache.glc,
+            is_read_modify_write: is_atomic_row,
             is_returning: is_atomic_row && inst.dst[0] != Dest::None,
         });
         self.places.insert(inst.pc, place);
@@ -242,6 +250,9 @@ impl Races {
             if is_write { cell.write(stamp) } else { cell.read(stamp) }
         });
         *(if is_global { &mut self.global } else { &mut self.lds }) = shadow;
+        if exchange::is_compare_and_swap(inst) {
+            self.unproven.prove(wave.id, is_global, address..address + n_bytes);
+        }
         found
     }
 
@@ -295,6 +306,25 @@ impl Races {
         }
     }
 
+    /// The wave of this workgroup whose plain load is one side of a conflict that an atomic is the other
+    /// side of.
+    fn load_among_atomics(&self, conflict: &Conflict, now: Stamp, is_write: bool) -> Option<u32> {
+        let (before, after) = (self.info(conflict.earlier), self.info(now));
+        match (conflict.is_earlier_write, is_write) {
+            (true, false) => before.is_read_modify_write.then_some(now.wave()),
+            (false, true) => {
+                let is_here = conflict.earlier.workgroup() == now.workgroup();
+                (after.is_read_modify_write && is_here).then_some(conflict.earlier.wave())
+            }
+            _ => None,
+        }
+    }
+
+    /// All waves have reached a barrier or ended: what could excuse a load has happened.
+    pub(crate) fn settle(&mut self, findings: &mut Findings) {
+        self.unproven.settle(findings);
+    }
+
     /// Workgroup ids of a number.
     fn workgroup_of(&self, stamp: Stamp) -> [u32; 3] {
         let [nx, ny, _] = self.grid;
@@ -334,7 +364,7 @@ pub(crate) fn check(
     let found = exec.races.access(inst, exec.wave, space, n_bytes as u64, is_write);
     if let Some(conflict) = found {
         let is_global = matches!(space, Space::Global(_));
-        report(exec, inst, lane as u32, conflict, is_global, is_write);
+        report(exec, inst, lane as u32, conflict, is_global, is_write, n_bytes);
     }
 }
 
@@ -346,6 +376,7 @@ fn report(
     conflict: Conflict,
     is_global: bool,
     is_write: bool,
+    n_bytes: usize,
 ) {
     let earlier = exec.races.info(conflict.earlier);
     let [x, y, z] = exec.races.workgroup_of(conflict.earlier);
@@ -357,7 +388,7 @@ fn report(
         _ if is_global => Rule::GlobalRace,
         _ => Rule::LdsRace,
     };
-    exec.report(inst, rule, Some(earlier.pc), Some(lane), || {
+    let describe = || {
         let memory = if is_global { "global memory" } else { "LDS" };
         let now = if is_write { "written" } else { "read" };
         let before = if conflict.is_earlier_write { "write" } else { "read" };
@@ -367,7 +398,18 @@ fn report(
             "{memory} at {address:#x} is {now} after a {before} by wave {wave} of workgroup ({x}, {y}, {z}), {because}"
         );
         (what, remedy.to_owned())
-    });
+    };
+    let now = exec.races.current.map(|(_, stamp)| stamp);
+    let load = now.and_then(|now| exec.races.load_among_atomics(&conflict, now, is_write));
+    match load {
+        Some(wave) if n_bytes as u64 <= exchange::MAX_BYTES => {
+            let (site, producer) = (inst.pc, earlier.pc);
+            let finding = exec.finding(inst, rule, Some(producer), Some(lane), describe());
+            let pending = Pending { rule, site, producer, finding };
+            exec.races.unproven.add(wave, is_global, conflict.address, pending);
+        }
+        _ => exec.report(inst, rule, Some(earlier.pc), Some(lane), describe),
+    }
 }
 
 fn because(kind: Kind) -> &'static str {

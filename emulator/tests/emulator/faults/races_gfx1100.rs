@@ -44,6 +44,17 @@ pub const CASES: &[Case] = &[
         ('+', "ds_store_b8 v1, v0", &[0xd8780000, 0x00000001]),
         (' ', "s_waitcnt lgkmcnt(0)", &[0xbf89fc07]),
     ]),
+    case("lds_load_among_atomics", Found(Rule::LdsRace), &[
+        (' ', "s_load_b128 s[4:7], s[0:1], null", &[0xf4080100, 0xf8000000]),
+        (' ', "s_waitcnt lgkmcnt(0)", &[0xbf89fc07]),
+        (' ', "v_lshlrev_b32_e32 v0, 2, v0", &[0x30000082]),
+        (' ', "v_mov_b32_e32 v1, 0", &[0x7e020280]),
+        (' ', "ds_load_b32 v2, v1", &[0xd8d80000, 0x02000001]),
+        (' ', "s_waitcnt lgkmcnt(0)", &[0xbf89fc07]),
+        ('-', "ds_add_u32 v1, v0", &[0xd8000000, 0x00000001]),
+        ('+', "ds_cmpstore_rtn_b32 v4, v1, v0, v0", &[0xd8c00000, 0x04000001]),
+        (' ', "s_waitcnt lgkmcnt(0)", &[0xbf89fc07]),
+    ]),
     case("lds_store_among_atomics", Found(Rule::LdsRace), &[
         (' ', "s_load_b128 s[4:7], s[0:1], null", &[0xf4080100, 0xf8000000]),
         (' ', "s_waitcnt lgkmcnt(0)", &[0xbf89fc07]),

@@ -44,6 +44,17 @@ pub const CASES: &[Case] = &[
         ('+', "ds_write_b8 v1, v0", &[0xd83c0000, 0x00000001]),
         (' ', "s_waitcnt lgkmcnt(0)", &[0xbf8cc07f]),
     ]),
+    case("lds_load_among_atomics", Found(Rule::LdsRace), &[
+        (' ', "s_load_dwordx4 s[4:7], s[0:1], 0x0", &[0xc00a0100, 0x00000000]),
+        (' ', "s_waitcnt lgkmcnt(0)", &[0xbf8cc07f]),
+        (' ', "v_lshlrev_b32_e32 v0, 2, v0", &[0x24000082]),
+        (' ', "v_mov_b32_e32 v1, 0", &[0x7e020280]),
+        (' ', "ds_read_b32 v2, v1", &[0xd86c0000, 0x02000001]),
+        (' ', "s_waitcnt lgkmcnt(0)", &[0xbf8cc07f]),
+        ('-', "ds_add_u32 v1, v0", &[0xd8000000, 0x00000001]),
+        ('+', "ds_cmpst_rtn_b32 v4, v1, v0, v0", &[0xd8600000, 0x04000001]),
+        (' ', "s_waitcnt lgkmcnt(0)", &[0xbf8cc07f]),
+    ]),
     case("lds_store_among_atomics", Found(Rule::LdsRace), &[
         (' ', "s_load_dwordx4 s[4:7], s[0:1], 0x0", &[0xc00a0100, 0x00000000]),
         (' ', "s_waitcnt lgkmcnt(0)", &[0xbf8cc07f]),
