@@ -25,9 +25,11 @@ mod index;
 mod infer;
 mod lanes;
 mod mask;
+mod matrix;
 mod multiple;
 mod operand;
 mod rows;
+mod tile;
 mod view;
 
 pub use control::Carried;
@@ -35,8 +37,10 @@ pub use expr::Expr;
 pub use index::{Index, Indices};
 pub use lanes::LaneGroups;
 pub use mask::Mask;
+pub use matrix::{Accumulator, Atom, Left, Right};
 pub use operand::Operand;
 pub use rows::{RowElements, RowVector};
+pub use tile::{TileVectors, WaveTile};
 pub use view::View;
 
 use std::cell::RefCell;
@@ -201,6 +205,20 @@ impl KernelBuilder {
             LdsId(state.lds.len() as u32 - 1)
         };
         View::lds(self, id, elem, dims, align_bytes)
+    }
+
+    /// A matrix in LDS whose rows are `pad` elements apart beyond their length, so that rows start in other banks.
+    #[track_caller]
+    pub fn lds_padded(
+        &self,
+        name: &str,
+        elem: Scalar,
+        [rows, columns]: [u32; 2],
+        pad: u32,
+    ) -> View<'_> {
+        let pitch = columns.saturating_add(pad);
+        let view = self.lds(name, elem, &[rows, pitch]);
+        view.narrowed(columns)
     }
 
     /// An LDS buffer's name that no buffer has yet.

@@ -13,6 +13,7 @@ use std::fmt;
 use std::panic::Location;
 
 use isa::Target;
+use isa::table::Matrix;
 
 /// A whole kernel: what a back end turns into one code object.
 #[derive(Clone, Debug, PartialEq)]
@@ -224,6 +225,19 @@ pub enum Op {
     Load(Address),
     /// A store of the value.
     Store(Address, Value),
+    /// `A · B + C` by a dense matrix operation of the target, one block, factors f16, bf16 or f32, C and result f32.
+    /// Each operand is a lane's part of a fragment as `isa::fragment` lays it out: a vector of its elements, a scalar
+    /// where a lane holds one. The order of the sums is the instruction's own. Every lane of the wave must be active.
+    Matrix {
+        /// The operation.
+        op: Matrix,
+        /// The left factor.
+        a: Value,
+        /// The right factor.
+        b: Value,
+        /// The addend.
+        c: Value,
+    },
     /// All waves of the workgroup meet; LDS accesses before it happen before LDS accesses after it.
     /// It orders no global memory. Only at places that all waves reach together.
     Barrier,

@@ -10,7 +10,10 @@ mod dataflow;
 mod types;
 mod walk;
 
-pub use builder::{BuildError, Expr, KernelBuilder, LaneGroups, Mask, RowElements, View};
+pub use builder::{
+    Accumulator, Atom, BuildError, Expr, KernelBuilder, LaneGroups, Mask, RowElements, View,
+    WaveTile,
+};
 pub use ir::{Kernel, Scalar};
 pub use text::{parse, print};
 pub use verify::verify;

@@ -11,12 +11,14 @@
 //! * **types** (`types`): operand and result types of every operation; vectors of 2, 3, 4, 8 or 16 elements, never of
 //!   `i1`; constants within their type; unsigned division by constants other than zero; no transcendental of a
 //!   constant.
+//! * **matrix** (`matrix`): the operation exists on the target, is dense, of one block and of floats, and its operands
+//!   are a lane's part of its fragments.
 //! * **uniformity** (`uniformity`): a uniform value comes from uniform operands, or from `read_first_lane`; lane
 //!   and thread ids, lane exchanges and intrinsics vary; loop bounds and indices are uniform; a conditional with a
 //!   varying condition yields varying values.
 //! * **flow** (`flow`): steps are not zero; carried values, initial values, yields and results agree in number and
 //!   type, and so do both arms of a conditional.
-//! * **convergence** (`convergence`): a lane exchange stands under no varying condition; a barrier stands only
+//! * **convergence** (`convergence`): lane exchanges and matrix operations stand under no varying condition; a barrier stands only
 //!   where all waves of the workgroup come together: under no condition and in no loop that depends on the wave or
 //!   lane.
 //! * **memory** (`memory`): a pointer comes from one buffer parameter, through offsets, choices and loops; no store
@@ -29,12 +31,14 @@
 mod convergence;
 mod flow;
 mod header;
+mod matrix;
 mod memory;
 mod place;
 mod scope;
 mod types;
 mod uniformity;
 
+pub(crate) use matrix::operand_types;
 pub use place::Place;
 
 use std::collections::BTreeMap;

@@ -25,7 +25,7 @@ impl Op {
             | Op::ReadFirstLane(a) => vec![*a],
             Op::LaneXor { value, .. } => vec![*value],
             Op::Binary(_, a, b) | Op::Cmp(_, a, b) | Op::PtrAdd(a, b) => vec![*a, *b],
-            Op::Fma(a, b, c) | Op::Select(a, b, c) => vec![*a, *b, *c],
+            Op::Fma(a, b, c) | Op::Select(a, b, c) | Op::Matrix { a, b, c, .. } => vec![*a, *b, *c],
             Op::Pack(values) | Op::Intrinsic { args: values, .. } => values.clone(),
             Op::Load(address) => address.operands().collect(),
             Op::Store(address, value) => address.operands().chain([*value]).collect(),
@@ -67,7 +67,9 @@ impl Op {
             Op::Binary(_, a, b) | Op::Cmp(_, a, b) | Op::PtrAdd(a, b) => {
                 [a, b].into_iter().for_each(visit)
             }
-            Op::Fma(a, b, c) | Op::Select(a, b, c) => [a, b, c].into_iter().for_each(visit),
+            Op::Fma(a, b, c) | Op::Select(a, b, c) | Op::Matrix { a, b, c, .. } => {
+                [a, b, c].into_iter().for_each(visit)
+            }
             Op::Pack(values) | Op::Intrinsic { args: values, .. } => {
                 values.iter_mut().for_each(visit)
             }

@@ -11,10 +11,8 @@
 //! (16x16x32 and 32x32x16 of 16 bits, 16x16x64 and 32x32x32 of i8) are not in the calculator: they follow
 //! the same form with more elements in a run.
 
-use crate::table::Element;
-use crate::table::Matrix;
-use crate::table::Row;
-use crate::table::Ty;
+use crate::table::{Element, Matrix, Op, Row, Ty};
+use crate::target::Target;
 
 /// Extents of a matrix operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +53,32 @@ impl Shape {
             Matrix::VMfmaI3232x32x32I8 => Some(Shape::new(32, 32, 1)),
             Matrix::VMfmaF3216x16x128F8f6f4 | Matrix::VMfmaF3232x32x64F8f6f4 | Matrix::VSmfmacF3216x16x32F16 | Matrix::VSmfmacF3216x16x64F16 | Matrix::VSmfmacF3232x32x16F16 | Matrix::VSmfmacF3232x32x32F16 | Matrix::VSmfmacF3216x16x32Bf16 | Matrix::VSmfmacF3216x16x64Bf16 | Matrix::VSmfmacF3232x32x16Bf16 | Matrix::VSmfmacF3232x32x32Bf16 | Matrix::VSmfmacF3216x16x128Bf8Bf8 | Matrix::VSmfmacF3216x16x128Fp8Bf8 | Matrix::VSmfmacF3216x16x64Bf8Bf8 | Matrix::VSmfmacF3216x16x64Fp8Bf8 | Matrix::VSmfmacF3232x32x32Bf8Bf8 | Matrix::VSmfmacF3232x32x32Fp8Bf8 | Matrix::VSmfmacF3232x32x64Bf8Bf8 | Matrix::VSmfmacF3232x32x64Fp8Bf8 | Matrix::VSmfmacF3216x16x128Bf8Fp8 | Matrix::VSmfmacF3216x16x128Fp8Fp8 | Matrix::VSmfmacF3216x16x64Bf8Fp8 | Matrix::VSmfmacF3216x16x64Fp8Fp8 | Matrix::VSmfmacF3232x32x32Bf8Fp8 | Matrix::VSmfmacF3232x32x32Fp8Fp8 | Matrix::VSmfmacF3232x32x64Bf8Fp8 | Matrix::VSmfmacF3232x32x64Fp8Fp8 | Matrix::VSmfmacI3216x16x128I8 | Matrix::VSmfmacI3216x16x64I8 | Matrix::VSmfmacI3232x32x32I8 | Matrix::VSmfmacI3232x32x64I8 | Matrix::VMfmaScaleF3216x16x128F8f6f4 | Matrix::VMfmaScaleF3232x32x64F8f6f4 => None,
         }
+    }
+}
+
+impl Matrix {
+    /// The operations of a target with their mnemonics.
+    pub fn of_target(target: Target) -> impl Iterator<Item = (Matrix, &'static str)> {
+        Matrix::ROWS.iter().filter_map(move |row| match row.op {
+            Op::Matrix(op) => row.form(target).map(|form| (op, form.mnemonic)),
+            _ => None,
+        })
+    }
+
+    /// The operation that a target spells so.
+    pub fn named(mnemonic: &str, target: Target) -> Option<Matrix> {
+        Matrix::of_target(target).find_map(|(op, name)| (name == mnemonic).then_some(op))
+    }
+
+    /// The dense operation of one block whose factors are `element`s of `m` × `k` and `k` × `m`, summed in binary32.
+    pub fn dense(target: Target, element: Element, m: u32, k: u32) -> Option<Matrix> {
+        let of = |op, part| Fragment::of(op, part).map(|fragment| fragment.element());
+        Matrix::of_target(target).map(|(op, _)| op).find(|op| {
+            Shape::of(*op) == Some(Shape::new(m, k, 1))
+                && of(*op, Part::A) == Some(element)
+                && of(*op, Part::B) == Some(element)
+                && of(*op, Part::D) == Some(Element::F32)
+        })
     }
 }
 
@@ -221,6 +245,17 @@ impl Fragment {
     /// Registers in each lane.
     pub fn registers(&self) -> u32 {
         (self.slots() * self.slot_bits).div_ceil(32)
+    }
+
+    /// Consecutive elements of the long axis (k of A and B, rows of D) that a lane holds before the next group of lanes
+    /// goes on.
+    pub fn run(&self) -> u32 {
+        self.run
+    }
+
+    /// Groups of lanes that share the long axis.
+    pub fn groups(&self) -> u32 {
+        self.groups
     }
 
     /// Distance in lanes of the second copy that A and B of WMMA must have.

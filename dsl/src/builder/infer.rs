@@ -7,7 +7,7 @@ use crate::ir::{Kernel, Op, Special, Uniformity};
 pub(super) fn uniformity(kernel: &mut Kernel) {
     let varying = dependents(kernel, |op| match op {
         Op::Special(Special::ThreadId | Special::LaneId) => Role::Source,
-        Op::LaneXor { .. } | Op::Intrinsic { .. } => Role::Source,
+        Op::LaneXor { .. } | Op::Matrix { .. } | Op::Intrinsic { .. } => Role::Source,
         Op::ReadFirstLane(_) => Role::Stop,
         _ => Role::Through,
     });

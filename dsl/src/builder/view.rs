@@ -116,6 +116,14 @@ impl<'k> View<'k> {
         View { dims: self.dims.clone(), strides: self.strides.clone(), ..start }
     }
 
+    /// The first `columns` of the last axis.
+    pub(super) fn narrowed(mut self, columns: u32) -> View<'k> {
+        if let Some(last) = self.dims.last_mut() {
+            *last = Some(columns);
+        }
+        self
+    }
+
     /// The same memory as integers of the elements' size, for copies that must not change a bit.
     pub fn bits(&self) -> View<'k> {
         let elem = match self.elem.size_bytes() {
@@ -137,6 +145,13 @@ impl<'k> View<'k> {
     pub fn load_vector(&self, indices: impl Indices<'k>, lanes: u8) -> Expr<'k> {
         let start = self.element(&indices.list(), u32::from(lanes));
         start.load_here(0, lanes)
+    }
+
+    /// `lanes` neighbours along the last axis in the buffer's own type: f16 and bf16 stay as they are.
+    #[track_caller]
+    pub fn load_stored(&self, indices: impl Indices<'k>, lanes: u8) -> Expr<'k> {
+        let start = self.element(&indices.list(), u32::from(lanes));
+        start.load_raw(0, lanes)
     }
 
     /// `count` neighbours along the last axis, one by one, read by the widest accesses (up to 16 bytes) whose
@@ -188,9 +203,14 @@ impl<'k> View<'k> {
 
     #[track_caller]
     fn load_here(&self, position: u32, lanes: u8) -> Expr<'k> {
-        let ty = if lanes == 1 { Type::Scalar(self.elem) } else { Type::Vector(self.elem, lanes) };
-        let loaded = self.k.emit(ty, Op::Load(self.address(position, ty)));
+        let loaded = self.load_raw(position, lanes);
         if matches!(self.elem, Scalar::F16 | Scalar::Bf16) { loaded.widen() } else { loaded }
+    }
+
+    #[track_caller]
+    fn load_raw(&self, position: u32, lanes: u8) -> Expr<'k> {
+        let ty = if lanes == 1 { Type::Scalar(self.elem) } else { Type::Vector(self.elem, lanes) };
+        self.k.emit(ty, Op::Load(self.address(position, ty)))
     }
 
     #[track_caller]

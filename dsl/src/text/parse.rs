@@ -4,6 +4,7 @@
 use std::str::FromStr;
 
 use isa::Target;
+use isa::table::Matrix;
 
 use crate::ir::{
     Address, Base, BinOp, Block, CmpOp, Conversion, Kernel, LdsBuffer, LdsId, Loc, Op, Param,
@@ -196,6 +197,7 @@ impl<'t> Parser<'t> {
                 self.mark(',')?;
                 Ok(Op::Store(address, self.value()?))
             }
+            "matrix" => self.matrix(),
             "barrier" => Ok(Op::Barrier),
             "intrinsic" => self.intrinsic(),
             "for" => self.for_loop(),
@@ -232,6 +234,18 @@ impl<'t> Parser<'t> {
         };
         let bits = if negative { magnitude.wrapping_neg() & width_mask(ty) } else { magnitude };
         self.taken(Op::Const { ty, bits })
+    }
+
+    /// A target's name for the operation; the verifier answers for whether this kernel's target has it.
+    fn matrix(&mut self) -> Parsed<Op> {
+        let Kind::Word(name) = self.peek() else {
+            return self.refuse("a matrix operation");
+        };
+        let Some(op) = Target::ALL.iter().find_map(|target| Matrix::named(name, *target)) else {
+            return self.refuse("a matrix operation");
+        };
+        self.next += 1;
+        self.three().map(|[a, b, c]| Op::Matrix { op, a, b, c })
     }
 
     fn intrinsic(&mut self) -> Parsed<Op> {

@@ -55,6 +55,12 @@ impl<'k> Verifier<'k> {
                 "a lane exchange under a varying condition",
                 "all lanes active",
             ),
+            Op::Matrix { .. } => self.demand(
+                !around.varying,
+                Rule::Convergence,
+                "a matrix operation under a varying condition",
+                "all lanes active",
+            ),
             Op::Barrier => self.demand(
                 !around.varying && !around.divergent,
                 Rule::Convergence,
@@ -84,7 +90,7 @@ impl<'k> Verifier<'k> {
 fn divergent_values(kernel: &Kernel) -> Vec<bool> {
     dependents(kernel, |op| match op {
         Op::Special(Special::WaveId | Special::ThreadId | Special::LaneId) => Role::Source,
-        Op::LaneXor { .. } | Op::Intrinsic { .. } => Role::Source,
+        Op::LaneXor { .. } | Op::Matrix { .. } | Op::Intrinsic { .. } => Role::Source,
         _ => Role::Through,
     })
 }

@@ -60,6 +60,7 @@ impl Verifier<'_> {
             }
             (Op::Load(_), [result]) => self.check_memory_type(*result),
             (Op::Store(_, value), []) => self.check_memory_type(self.ty(*value)),
+            (Op::Matrix { op, a, b, c }, [result]) => self.matrix(*op, [*a, *b, *c], *result),
             (Op::Intrinsic { name, .. }, _) => self.check_name(name),
             _ => {}
         }
@@ -78,7 +79,7 @@ impl Verifier<'_> {
         got == expected
     }
 
-    fn check_type(&mut self, what: &str, got: Type, expected: Type) {
+    pub(super) fn check_type(&mut self, what: &str, got: Type, expected: Type) {
         self.demand(got == expected, Rule::Type, format_args!("{what} {got}"), expected);
     }
 

@@ -8,7 +8,9 @@ impl Verifier<'_> {
     pub(super) fn uniformity(&mut self, stmt: &Stmt) {
         match &stmt.op {
             Op::ReadFirstLane(_) => self.check_uniform(stmt.results[0]),
-            Op::LaneXor { .. } | Op::Intrinsic { .. } => self.check_varying(stmt.results[0]),
+            Op::LaneXor { .. } | Op::Matrix { .. } | Op::Intrinsic { .. } => {
+                self.check_varying(stmt.results[0])
+            }
             Op::Special(Special::ThreadId | Special::LaneId) => self.check_varying(stmt.results[0]),
             Op::For { carried, inits, body, .. } => {
                 for position in 0..carried.len() {

@@ -8,6 +8,7 @@ mod control;
 mod convert;
 mod intrinsic;
 mod lanes;
+mod matrix;
 mod memory;
 mod opaque;
 pub mod types;
@@ -118,6 +119,7 @@ impl<'ctx> Lowering<'ctx, '_> {
             Op::Extract(vector, index) => self.extract(*vector, *index),
             Op::LaneXor { value, mask } => self.lane_xor(*value, *mask),
             Op::ReadFirstLane(value) => self.read_first_lane(*value),
+            Op::Matrix { op, a, b, c } => self.matrix(*op, [*a, *b, *c], ty),
             Op::PtrAdd(pointer, offset) => self.pointer_add(*pointer, *offset),
             Op::Load(address) => self.load(address, ty),
             Op::Intrinsic { name, args } => self.named_intrinsic(name, args, ty),

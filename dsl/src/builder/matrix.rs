@@ -1,0 +1,302 @@
+//! Matrix products of a wave, in fragments that know which element of the matrix a lane holds.
+//!
+//! Everything has the form `D = A · Bᵀ + C`: both factors are stored with the axis of summation last, so that a
+//! lane's part of a factor is a run of neighbours in memory and wide accesses fetch it.
+
+use std::fmt;
+
+use isa::fragment::{Fragment, Part, Shape};
+use isa::table::{Element, Matrix};
+
+use crate::ir::{Op, Scalar, Type};
+use crate::verify::operand_types;
+
+use super::{Carried, Expr, KernelBuilder, View};
+
+/// A matrix operation of the target: `D[m, n] = A[m, k] · B[n, k]ᵀ + C[m, n]` with C and D in f32 and m = n.
+///
+/// The lanes of a wave hold the operands together, so all of them must be active wherever it is used.
+#[derive(Clone, Copy)]
+pub struct Atom<'k> {
+    k: &'k KernelBuilder,
+    op: Matrix,
+    /// The lane's row of A, row of B and column of D.
+    across: Expr<'k>,
+    /// The lane's group, which takes the next run of k, or of rows of D.
+    group: Expr<'k>,
+}
+
+/// What a lane holds of A.
+#[derive(Clone, Copy, Debug)]
+pub struct Left<'k>(Expr<'k>);
+
+/// What a lane holds of B.
+#[derive(Clone, Copy, Debug)]
+pub struct Right<'k>(Expr<'k>);
+
+/// What a lane holds of C or D: f32.
+#[derive(Clone, Copy)]
+pub struct Accumulator<'k> {
+    atom: Atom<'k>,
+    value: Expr<'k>,
+}
+
+impl KernelBuilder {
+    /// The target's operation on factors of `elem` (f16, bf16 or f32) with results of `m` × `m` and sums over `depth`.
+    #[track_caller]
+    pub fn matrix_atom(&self, elem: Scalar, m: u32, depth: u32) -> Atom<'_> {
+        let op = element(elem)
+            .and_then(|element| Matrix::dense(self.target(), element, m, depth))
+            .filter(|op| operand_types(*op).is_some());
+        let op = op.unwrap_or_else(|| {
+            let got = format!("{m}x{m}x{depth} of {} on {}", elem.name(), self.target());
+            self.mistake("a matrix operation", got, self.known_atoms());
+            self.any_atom()
+        });
+        let across = Shape::of(op).map_or(1, |shape| shape.m);
+        let lane = self.lane_id();
+        let (across, group) = (lane & (across - 1), lane.shr_u(across.trailing_zeros()));
+        Atom { k: self, op, across, group }
+    }
+
+    /// The operations that a mistaken author could have asked for.
+    fn known_atoms(&self) -> String {
+        let usable = |op: &Matrix| operand_types(*op).is_some();
+        let names = Matrix::of_target(self.target()).filter(|(op, _)| usable(op));
+        names.map(|(_, name)| name).collect::<Vec<_>>().join(" or ")
+    }
+
+    /// What stands in for a mistaken operation until all mistakes are reported.
+    fn any_atom(&self) -> Matrix {
+        match self.target() {
+            isa::Target::Gfx950 => Matrix::VMfmaF3216x16x32Bf16,
+            isa::Target::Gfx1100 => Matrix::VWmmaF3216x16x16Bf16,
+        }
+    }
+}
+
+fn element(scalar: Scalar) -> Option<Element> {
+    match scalar {
+        Scalar::F16 => Some(Element::F16),
+        Scalar::Bf16 => Some(Element::Bf16),
+        Scalar::F32 => Some(Element::F32),
+        _ => None,
+    }
+}
+
+impl<'k> Atom<'k> {
+    /// Rows and columns of the result.
+    pub fn m(self) -> u32 {
+        self.fragment(Part::D).rows()
+    }
+
+    /// Terms of each sum.
+    pub fn depth(self) -> u32 {
+        self.fragment(Part::A).columns()
+    }
+
+    /// A from the top left of a view `[m, depth]` of elements of the atom's type.
+    #[track_caller]
+    pub fn left(self, view: &View<'k>) -> Left<'k> {
+        Left(self.factor(Part::A, view))
+    }
+
+    /// B from the top left of a view `[m, depth]`: stored transposed, with the axis of summation last.
+    #[track_caller]
+    pub fn right(self, view: &View<'k>) -> Right<'k> {
+        Right(self.factor(Part::B, view))
+    }
+
+    /// C of zeros.
+    #[track_caller]
+    pub fn zeros(self) -> Accumulator<'k> {
+        let value = self.k.constant(self.result_type(), 0);
+        Accumulator { atom: self, value }
+    }
+
+    /// C from the top left of a view `[m, m]`.
+    #[track_caller]
+    pub fn load(self, view: &View<'k>) -> Accumulator<'k> {
+        let places = self.places().into_iter();
+        let load = |place: Place<'k>| view.load(place.index());
+        let elements = self.each(places, load);
+        Accumulator { atom: self, value: self.k.pack(&elements) }
+    }
+
+    /// C from the top left of a view of its transpose.
+    #[track_caller]
+    pub fn load_transposed(self, view: &View<'k>) -> Accumulator<'k> {
+        let mut elements = Vec::new();
+        for run in self.runs() {
+            elements.extend(view.load_run(run.transposed(), self.run()));
+        }
+        Accumulator { atom: self, value: self.k.pack(&elements) }
+    }
+
+    /// `A · Bᵀ + C`.
+    #[track_caller]
+    pub fn multiply_add(self, a: Left<'k>, b: Right<'k>, c: Accumulator<'k>) -> Accumulator<'k> {
+        let (a, b, c) = (self.k.own(a.0), self.k.own(b.0), self.k.own(c.value));
+        let value = self.k.emit(self.result_type(), Op::Matrix { op: self.op, a, b, c });
+        Accumulator { atom: self, value }
+    }
+
+    /// `part` of each of `count` windows that follow each other along the rows of a view, at a column.
+    #[track_caller]
+    pub(super) fn windows<F>(
+        self,
+        count: u32,
+        column: u32,
+        view: &View<'k>,
+        part: impl Fn(Atom<'k>, &View<'k>) -> F,
+    ) -> Vec<F> {
+        let m = self.m();
+        self.each(0..count, |row| part(self, &view.window([row * m, column])))
+    }
+
+    #[track_caller]
+    pub(super) fn refuse_tile(self, rows: u32, columns: u32) {
+        let m = self.m();
+        let expected = format!("multiples of {m}, the rows and columns of {self:?}");
+        self.k.mistake("a wave's tile", format!("{rows}x{columns}"), expected);
+    }
+
+    #[track_caller]
+    pub(super) fn refuse_depth(self, depth: u32) {
+        let expected = format!("a multiple of {}, the depth of {self:?}", self.depth());
+        self.k.mistake("a product", format!("{depth} terms a sum"), expected);
+    }
+
+    #[track_caller]
+    fn factor(self, part: Part, view: &View<'k>) -> Expr<'k> {
+        let fragment = self.fragment(part);
+        if element(view.elem()) != Some(fragment.element()) {
+            let got = format!("a view of {}", view.elem().name());
+            self.k.mistake("a factor", got, format!("elements of {self:?}"));
+        }
+        let run = fragment.run();
+        let start = if fragment.groups() == 1 { self.k.i32(0) } else { self.group * run };
+        view.load_stored([self.across, start], run as u8)
+    }
+
+    /// Every operation that kernels may use has these fragments.
+    fn fragment(self, part: Part) -> Fragment {
+        Fragment::of(self.op, part).expect("a dense operation, by construction")
+    }
+
+    fn result_type(self) -> Type {
+        Type::Vector(Scalar::F32, self.fragment(Part::D).slots() as u8)
+    }
+
+    /// Consecutive rows of D that a lane holds.
+    fn run(self) -> u32 {
+        self.fragment(Part::D).run()
+    }
+
+    /// The first places of the runs of rows that the lane holds of D.
+    #[track_caller]
+    fn runs(self) -> Vec<Place<'k>> {
+        let fragment = self.fragment(Part::D);
+        let first = if self.run() == 1 { self.group } else { self.group * self.run() };
+        let stride = fragment.run() * fragment.groups();
+        let offsets = (0..fragment.slots() / fragment.run()).map(|run| run * stride);
+        offsets.map(|offset| Place { first, offset, column: self.across }).collect()
+    }
+
+    /// The places of all elements that the lane holds of D.
+    #[track_caller]
+    fn places(self) -> Vec<Place<'k>> {
+        let mut places = Vec::new();
+        for run in self.runs() {
+            places.extend((0..self.run()).map(|row| Place { offset: run.offset + row, ..run }));
+        }
+        places
+    }
+
+    #[track_caller]
+    fn each<T, R>(self, items: impl IntoIterator<Item = T>, f: impl Fn(T) -> R) -> Vec<R> {
+        let author = self.k.here();
+        items.into_iter().map(|item| self.k.on_behalf(author, || f(item))).collect()
+    }
+}
+
+impl fmt::Debug for Atom<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let form = self.op.row().form(self.k.target());
+        f.write_str(form.map_or("an unknown operation", |form| form.mnemonic))
+    }
+}
+
+/// An element of D that a lane holds.
+#[derive(Clone, Copy)]
+struct Place<'k> {
+    /// The row is this plus `offset`.
+    first: Expr<'k>,
+    offset: u32,
+    column: Expr<'k>,
+}
+
+impl<'k> Place<'k> {
+    fn index(self) -> ((Expr<'k>, u32), Expr<'k>) {
+        ((self.first, self.offset), self.column)
+    }
+
+    fn transposed(self) -> (Expr<'k>, (Expr<'k>, u32)) {
+        (self.column, (self.first, self.offset))
+    }
+
+    #[track_caller]
+    fn row(self) -> Expr<'k> {
+        if self.offset == 0 { self.first } else { self.first + self.offset }
+    }
+}
+
+impl<'k> Accumulator<'k> {
+    /// Each element from itself, its row and its column in the atom.
+    #[track_caller]
+    pub fn map(self, f: impl Fn(Expr<'k>, Expr<'k>, Expr<'k>) -> Expr<'k>) -> Accumulator<'k> {
+        let elements = self.value.elements();
+        let items = elements.into_iter().zip(self.atom.places());
+        let mapped =
+            self.atom.each(items, |(element, place)| f(element, place.row(), place.column));
+        Accumulator { value: self.atom.k.pack(&mapped), ..self }
+    }
+
+    /// Each element from itself and that of `other` at the same place.
+    #[track_caller]
+    pub fn zip(
+        self,
+        other: Accumulator<'k>,
+        f: impl Fn(Expr<'k>, Expr<'k>) -> Expr<'k>,
+    ) -> Accumulator<'k> {
+        let items = self.value.elements().into_iter().zip(other.value.elements());
+        let zipped = self.atom.each(items, |(mine, theirs)| f(mine, theirs));
+        Accumulator { value: self.atom.k.pack(&zipped), ..self }
+    }
+
+    /// Stores to the top left of a view `[m, m]`, rounded to its type.
+    #[track_caller]
+    pub fn store(self, view: &View<'k>) {
+        let items = self.value.elements().into_iter().zip(self.atom.places());
+        self.atom.each(items, |(element, place)| view.store(place.index(), element));
+    }
+
+    /// Stores its transpose to the top left of a view `[m, m]`, rounded to its type: neighbouring rows of the result
+    /// lie in one lane and go out in one access.
+    #[track_caller]
+    pub fn store_transposed(self, view: &View<'k>) {
+        let elements = self.value.elements();
+        let items = elements.chunks(self.atom.run() as usize).zip(self.atom.runs());
+        self.atom.each(items, |(run, place)| view.store_run(place.transposed(), run));
+    }
+}
+
+impl<'k> Carried<'k> for Accumulator<'k> {
+    fn values(&self) -> Vec<Expr<'k>> {
+        vec![self.value]
+    }
+
+    fn with_values(&self, values: &mut dyn Iterator<Item = Expr<'k>>) -> Accumulator<'k> {
+        Accumulator { value: values.next().unwrap_or(self.value), ..*self }
+    }
+}

@@ -1,0 +1,155 @@
+//! Tiles: two-dimensional parts of matrices, dealt out to the work-items of a workgroup or multiplied by a wave.
+
+use super::{Accumulator, Atom, Carried, Expr, KernelBuilder, Mask, View};
+
+/// The elements of a tile in vectors of neighbours along its rows: round after round, every work-item of the workgroup
+/// takes one vector.
+#[derive(Clone, Copy)]
+pub struct TileVectors<'k> {
+    k: &'k KernelBuilder,
+    rows: u32,
+    /// Vectors in a row.
+    per_row: u32,
+    lanes: u8,
+}
+
+impl KernelBuilder {
+    /// The elements of a tile of `rows` × `columns` in vectors of `lanes`, which must divide the columns.
+    #[track_caller]
+    pub fn tile_vectors(&self, rows: u32, columns: u32, lanes: u8) -> TileVectors<'_> {
+        let width = u32::from(lanes.max(1));
+        if columns == 0 || !columns.is_multiple_of(width) {
+            self.mistake("a tile", format!("{columns} columns"), format!("a multiple of {lanes}"));
+        }
+        TileVectors { k: self, rows, per_row: (columns / width).max(1), lanes }
+    }
+
+    /// Copies the top left of one view to another of the same element type, `rows` × `columns` elements, by all
+    /// work-items in vectors of 16 bytes. Nothing waits for it: readers of other waves need a barrier.
+    #[track_caller]
+    pub fn copy_tile<'k>(&'k self, from: &View<'k>, to: &View<'k>, rows: u32, columns: u32) {
+        let lanes = (16 / from.elem().size_bytes().max(1)) as u8;
+        let (from, to) = (from.bits(), to.bits());
+        self.tile_vectors(rows, columns, lanes).for_each(|row, column| {
+            to.store([row, column], from.load_stored([row, column], lanes));
+        });
+    }
+}
+
+impl<'k> TileVectors<'k> {
+    /// Calls `visit` with row and first column of each of the work-item's vectors, where it has one.
+    #[track_caller]
+    pub fn for_each(self, visit: impl Fn(Expr<'k>, Expr<'k>)) {
+        let author = self.k.here();
+        let count = self.rows * self.per_row;
+        let threads = self.k.workgroup_size();
+        for start in (0..count).step_by(threads.max(1) as usize) {
+            self.k.on_behalf(author, || {
+                let index = self.k.thread_id() + start;
+                let (row, vector) = (index.div_u(self.per_row), index.rem_u(self.per_row));
+                let column = vector * u32::from(self.lanes);
+                let inside = if count - start >= threads {
+                    Mask::All
+                } else {
+                    Mask::Where(index.lt_u(count))
+                };
+                inside.run(|| visit(row, column));
+            });
+        }
+    }
+}
+
+/// A result of `rows` × `columns` atoms, held by one wave.
+#[derive(Clone)]
+pub struct WaveTile<'k> {
+    atom: Atom<'k>,
+    columns: u32,
+    /// Row by row.
+    parts: Vec<Accumulator<'k>>,
+}
+
+impl<'k> Atom<'k> {
+    /// A tile of zeros, `rows` × `columns` elements, both multiples of the atom's.
+    #[track_caller]
+    pub fn zero_tile(self, rows: u32, columns: u32) -> WaveTile<'k> {
+        let zeros = self.zeros();
+        self.tile(rows, columns, |_, _| zeros)
+    }
+
+    /// A tile from what `part` gives for the row and column at which each atom starts.
+    #[track_caller]
+    pub fn tile(
+        self,
+        rows: u32,
+        columns: u32,
+        part: impl Fn(u32, u32) -> Accumulator<'k>,
+    ) -> WaveTile<'k> {
+        let m = self.m();
+        if !rows.is_multiple_of(m) || !columns.is_multiple_of(m) {
+            self.refuse_tile(rows, columns);
+        }
+        let starts =
+            (0..rows / m).flat_map(|row| (0..columns / m).map(move |column| (row, column)));
+        let parts = starts.map(|(row, column)| part(row * m, column * m)).collect();
+        WaveTile { atom: self, columns: columns / m, parts }
+    }
+}
+
+impl<'k> WaveTile<'k> {
+    /// Adds `A · Bᵀ`, with `depth` terms a sum: `a` is `[rows, depth]`, `b` is `[columns, depth]`, both with their
+    /// origin at the tile's. Sums run over the atoms along `depth` in ascending order.
+    #[track_caller]
+    pub fn add_product(self, a: &View<'k>, b: &View<'k>, depth: u32) -> WaveTile<'k> {
+        let atom = self.atom;
+        if !depth.is_multiple_of(atom.depth()) {
+            atom.refuse_depth(depth);
+        }
+        let mut sum = self;
+        for start in (0..depth).step_by(atom.depth() as usize) {
+            let rows = sum.parts.len() as u32 / sum.columns.max(1);
+            let lefts = atom.windows(rows, start, a, Atom::left);
+            let rights = atom.windows(sum.columns, start, b, Atom::right);
+            for (index, part) in sum.parts.iter_mut().enumerate() {
+                let (row, column) = (index / sum.columns as usize, index % sum.columns as usize);
+                *part = atom.multiply_add(lefts[row], rights[column], *part);
+            }
+        }
+        sum
+    }
+
+    /// The atoms with the row and column of the tile at which each starts.
+    pub fn parts(&self) -> impl Iterator<Item = (u32, u32, Accumulator<'k>)> {
+        let (m, columns) = (self.atom.m(), self.columns);
+        let start = move |index: u32| (index / columns * m, index % columns * m);
+        self.parts.iter().zip(0..).map(move |(part, index)| {
+            let (row, column) = start(index);
+            (row, column, *part)
+        })
+    }
+
+    /// Stores the tile to the top left of a view, rounded to its type.
+    #[track_caller]
+    pub fn store(&self, view: &View<'k>) {
+        for (row, column, part) in self.parts() {
+            part.store(&view.window([row, column]));
+        }
+    }
+
+    /// Stores the tile's transpose to the top left of a view, rounded to its type.
+    #[track_caller]
+    pub fn store_transposed(&self, view: &View<'k>) {
+        for (row, column, part) in self.parts() {
+            part.store_transposed(&view.window([column, row]));
+        }
+    }
+}
+
+impl<'k> Carried<'k> for WaveTile<'k> {
+    fn values(&self) -> Vec<Expr<'k>> {
+        self.parts.values()
+    }
+
+    fn with_values(&self, values: &mut dyn Iterator<Item = Expr<'k>>) -> WaveTile<'k> {
+        WaveTile { parts: self.parts.with_values(values), ..self.clone() }
+    }
+}
