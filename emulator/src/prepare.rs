@@ -256,6 +256,7 @@ fn prepare_half(
         }
     }
     note_effects(&mut prepared, op, target);
+    note_old_value(&mut prepared);
     prepared.has_signs = prepared.neg.iter().chain(&prepared.abs).any(|set| *set);
     Ok(prepared)
 }
@@ -327,15 +328,35 @@ fn note_registers(prepared: &mut Prepared, operand: Operand, registers: u16, is_
 fn note_effects(prepared: &mut Prepared, op: Op, target: Target) {
     let row = op.row();
     let words = u8::try_from(target.wave_width() / 32).expect("1 or 2");
+    let is_lds = prepared.inst.mods.lds;
     let mut add = |first: u8, count: u8, is_destination: bool| {
         prepared.add_span(Span { first: first.into(), count, is_destination });
     };
     if row.has(Effect::ReadsVcc) {
         add(scalar::VCC, words, false);
     }
-    if row.has(Effect::ReadsM0) {
+    if row.has(Effect::ReadsM0) || is_lds {
         add(scalar::M0, 1, false);
     }
+}
+
+/// A buffer atomic that returns the value before it writes the registers that hold its operand: all of
+/// them, or the first half of a compare-and-swap's pair.
+fn note_old_value(prepared: &mut Prepared) {
+    let inst = &prepared.inst;
+    if !matches!(inst.op, Op::BufferAtomic(_)) || !inst.returns_old() {
+        return;
+    }
+    let (Operand::Vgpr(first), Some(spec)) = (inst.operands[0], inst.row().operands.first()) else {
+        return;
+    };
+    let count = match spec.ty {
+        Ty::B64x2 => 2,
+        Ty::B32x2 => 1,
+        ty => (ty.bits(Target::Gfx950) / 32) as u8,
+    };
+    prepared.dst[0] = Dest::Vector(first.into());
+    prepared.add_span(Span { first: 128 + u16::from(first), count, is_destination: true });
 }
 
 fn class(inst: &Inst, op: Op) -> Class {

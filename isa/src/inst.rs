@@ -238,14 +238,14 @@ impl Inst {
         1 + u32::from(is_pair)
     }
 
-    /// Whether it is an atomic of FLAT or GLOBAL, whose cache bits say if it returns the old value.
-    pub fn is_atomic_by_address(&self) -> bool {
-        matches!(self.op, Op::FlatAtomic(_))
+    /// Whether it is an atomic of FLAT, GLOBAL or MUBUF, whose cache bits say if it returns the old value.
+    pub fn is_atomic_on_memory(&self) -> bool {
+        matches!(self.op, Op::FlatAtomic(_) | Op::BufferAtomic(_))
     }
 
-    /// Whether it is an atomic by address that returns the value before it.
+    /// Whether it is such an atomic and returns the value before it.
     pub fn returns_old(&self) -> bool {
-        self.is_atomic_by_address() && (self.mods.cache.sc0 || self.mods.cache.glc)
+        self.is_atomic_on_memory() && (self.mods.cache.sc0 || self.mods.cache.glc)
     }
 
     /// The counters it increments on `target`; FLAT counts in LGKMCNT too.
@@ -255,7 +255,7 @@ impl Inst {
         let flat = (self.encoding == Encoding::Flat).then_some(Counter::Lgkm);
         let of_row = self.row().effects.iter().filter_map(move |effect| match effect {
             Effect::CountsLoad => Some(Counter::Vm),
-            Effect::Atomic if !self.is_atomic_by_address() => None,
+            Effect::Atomic if !self.is_atomic_on_memory() => None,
             Effect::Atomic if target == Target::Gfx1100 && !self.returns_old() => Some(Counter::Vs),
             Effect::Atomic => Some(Counter::Vm),
             Effect::CountsStore if target == Target::Gfx1100 => Some(Counter::Vs),

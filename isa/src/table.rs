@@ -115,8 +115,8 @@ pub enum Effect {
     Swizzles,
     /// Only GLOBAL has it, not FLAT and SCRATCH.
     GlobalOnly,
-    /// Reads, changes and writes memory at once. By address, an atomic with SC0 or GLC returns the old value
-    /// in VDST and counts as a load; without, it has no VDST and counts as a store.
+    /// Reads, changes and writes memory at once. Outside LDS, an atomic with SC0 or GLC returns the old value
+    /// (in VDST, through a buffer resource in VDATA) and counts as a load; without, it counts as a store.
     Atomic,
     /// gfx950: the LDS bit sends the loaded data to LDS, at M0, instead of VDATA.
     ToLds,
@@ -278,6 +278,7 @@ words!(effect, Effect:
     truth_table TruthTable, zeroes_high ZeroesHigh, two_offsets TwoOffsets, swizzles Swizzles, global_only GlobalOnly, atomic Atomic, to_lds ToLds);
 
 pub mod buffer;
+pub mod buffer_atomic;
 pub mod compare;
 pub mod control;
 pub mod convert;
@@ -296,6 +297,7 @@ pub mod salu;
 pub mod smem;
 
 pub use buffer::Buffer;
+pub use buffer_atomic::BufferAtomic;
 pub use compare::{Compare, CompareType, Test};
 pub use control::Control;
 pub use convert::Convert;
@@ -347,6 +349,8 @@ pub enum Op {
     FlatAtomic(FlatAtomic),
     /// Memory through a buffer resource, and cache control.
     Buffer(Buffer),
+    /// Atomics on memory through a buffer resource.
+    BufferAtomic(BufferAtomic),
 }
 
 impl Op {
@@ -369,6 +373,7 @@ impl Op {
             Op::Flat(op) => op.row(),
             Op::FlatAtomic(op) => op.row(),
             Op::Buffer(op) => op.row(),
+            Op::BufferAtomic(op) => op.row(),
         }
     }
 
@@ -390,6 +395,7 @@ impl Op {
             Flat::ROWS,
             FlatAtomic::ROWS,
             Buffer::ROWS,
+            BufferAtomic::ROWS,
         ];
         families.into_iter().flatten().chain(Compare::rows())
     }

@@ -62,7 +62,7 @@ struct SiteInfo {
 }
 
 fn is_atomic(inst: &Prepared) -> bool {
-    matches!(inst.inst.op, Op::LdsAtomic(_) | Op::FlatAtomic(_))
+    matches!(inst.inst.op, Op::LdsAtomic(_) | Op::FlatAtomic(_) | Op::BufferAtomic(_))
 }
 
 /// What an earlier access and this one break.
@@ -234,7 +234,7 @@ impl Races {
         let (address, is_global) = match space {
             Space::Global(address) => (address, true),
             Space::Lds(address) => (address.into(), false),
-            Space::Scratch(_) => return None,
+            Space::Scratch(_) | Space::OutOfRange => return None,
         };
         let stamp = self.stamp(inst, wave, is_global)?;
         let mut shadow = std::mem::take(if is_global { &mut self.global } else { &mut self.lds });

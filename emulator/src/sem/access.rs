@@ -32,6 +32,8 @@ pub(crate) enum Space {
     Global(u64),
     Lds(u32),
     Scratch(u32),
+    /// Behind the range of a buffer resource: loads give zero, stores do nothing.
+    OutOfRange,
 }
 
 /// How loaded bytes become register bits.
@@ -170,13 +172,36 @@ impl Exec<'_> {
         shift: u32,
         address: impl Fn(&Self, usize) -> Space,
     ) -> Outcome {
+        self.store_registers::<N>(inst, k, 0, shift, address)
+    }
+
+    /// Stores register `word` of source `k`, without counting the instruction.
+    pub(crate) fn store_word(
+        &mut self,
+        inst: &Prepared,
+        k: usize,
+        word: u16,
+        address: impl Fn(&Self, usize) -> Space,
+    ) -> Outcome {
+        self.store_registers::<4>(inst, k, word, 0, address)
+    }
+
+    fn store_registers<const N: usize>(
+        &mut self,
+        inst: &Prepared,
+        k: usize,
+        from: u16,
+        shift: u32,
+        address: impl Fn(&Self, usize) -> Space,
+    ) -> Outcome {
         self.check_address(inst);
         for row in self.rows() {
             for lane in self.lanes(row) {
-                let (bytes, written) = self.stored_bytes::<N>(inst, k, shift, lane);
+                let (bytes, written) = self.stored_bytes::<N>(inst, k, from, shift, lane);
                 let space = address(self, lane);
                 let all = (1_u32 << N) - 1;
-                if written & all != all && !matches!(space, Space::Scratch(_)) {
+                let is_seen = !matches!(space, Space::Scratch(_) | Space::OutOfRange);
+                if written & all != all && is_seen {
                     undefined::store(self, inst, lane as u32);
                 }
                 self.store_bytes(inst, lane, space, bytes, written)?;
@@ -185,11 +210,12 @@ impl Exec<'_> {
         Ok(())
     }
 
-    /// The bytes of a lane's data registers, and which of them are defined.
+    /// The bytes of a lane's data registers, from register `from` on, and which of them are defined.
     fn stored_bytes<const N: usize>(
         &self,
         inst: &Prepared,
         k: usize,
+        from: u16,
         shift: u32,
         lane: usize,
     ) -> ([u8; N], u32) {
@@ -198,7 +224,7 @@ impl Exec<'_> {
         for (word, chunk) in bytes.chunks_mut(4).enumerate() {
             let bits = match inst.src[k] {
                 Source::Vector(register) => {
-                    self.wave.vectors.lane_bits(register + word as u16, lane)
+                    self.wave.vectors.lane_bits(register + from + word as u16, lane)
                 }
                 uniform => self.lane_source(uniform, lane as u32),
             };
@@ -237,6 +263,7 @@ impl Exec<'_> {
                 .scratch
                 .load::<N>(lane, address)
                 .ok_or_else(|| self.outside_scratch(lane, address, N)),
+            Space::OutOfRange => Ok(([0; N], u32::MAX)),
         }?;
         races::check(self, inst, lane, space, N, false);
         Ok(loaded)
@@ -266,6 +293,7 @@ impl Exec<'_> {
                 let stored = self.scratch.store::<N>(lane, address, bytes, written);
                 stored.ok_or_else(|| self.outside_scratch(lane, address, N))
             }
+            Space::OutOfRange => Ok(()),
         };
         stored?;
         races::check(self, inst, lane, space, N, true);
@@ -278,6 +306,7 @@ impl Exec<'_> {
             Space::Global(address) => (address, alignment::global(n_bytes)),
             Space::Lds(address) => (address.into(), alignment::lds(n_bytes)),
             Space::Scratch(address) => (address.into(), alignment::global(n_bytes)),
+            Space::OutOfRange => return,
         };
         alignment::check_vector(self, inst, lane as u32, address, demanded);
     }

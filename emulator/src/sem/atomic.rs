@@ -1,4 +1,4 @@
-//! Atomics on LDS and on memory by address.
+//! Atomics on LDS, and on memory by address and through buffer resources.
 //!
 //! Lanes act in ascending order, each on what the one before it left. Hardware's order among lanes is
 //! not documented: integer results do not depend on it, but returned values and float sums may.
@@ -7,7 +7,7 @@
 mod tests;
 
 use isa::Target;
-use isa::table::{FlatAtomic, LdsAtomic};
+use isa::table::{BufferAtomic, FlatAtomic, LdsAtomic};
 
 use crate::checks::{alignment, undefined};
 use crate::exec::{Exec, Outcome};
@@ -143,6 +143,7 @@ pub(crate) fn by_address(op: FlatAtomic) -> Meaning {
         FlatAtomic::AtomicAddU64 => Exact(|x, i| x.flat_atomic::<8>(i, Some(add))),
         FlatAtomic::AtomicSubU32 => Exact(|x, i| x.flat_atomic::<4>(i, Some(sub))),
         FlatAtomic::AtomicSubU64 => Exact(|x, i| x.flat_atomic::<8>(i, Some(sub))),
+        FlatAtomic::AtomicCsubU32 => Exact(|x, i| x.flat_atomic::<4>(i, Some(clamped_sub))),
         FlatAtomic::AtomicMinI32 => Exact(|x, i| x.flat_atomic::<4>(i, Some(min_i32))),
         FlatAtomic::AtomicMinI64 => Exact(|x, i| x.flat_atomic::<8>(i, Some(min_i64))),
         FlatAtomic::AtomicMinU32 => Exact(|x, i| x.flat_atomic::<4>(i, Some(min_unsigned))),
@@ -188,6 +189,72 @@ pub(crate) fn by_address(op: FlatAtomic) -> Meaning {
     }
 }
 
+pub(crate) fn through_buffer(op: BufferAtomic) -> Meaning {
+    match op {
+        BufferAtomic::BufferAtomicSwapB32 => Exact(|x, i| x.buffer_atomic::<4>(i, None)),
+        BufferAtomic::BufferAtomicSwapB64 => Exact(|x, i| x.buffer_atomic::<8>(i, None)),
+        BufferAtomic::BufferAtomicCmpswapB32 => Exact(|x, i| x.buffer_atomic_compare::<4>(i)),
+        BufferAtomic::BufferAtomicCmpswapB64 => Exact(|x, i| x.buffer_atomic_compare::<8>(i)),
+        BufferAtomic::BufferAtomicAddU32 => Exact(|x, i| x.buffer_atomic::<4>(i, Some(add))),
+        BufferAtomic::BufferAtomicAddU64 => Exact(|x, i| x.buffer_atomic::<8>(i, Some(add))),
+        BufferAtomic::BufferAtomicSubU32 => Exact(|x, i| x.buffer_atomic::<4>(i, Some(sub))),
+        BufferAtomic::BufferAtomicSubU64 => Exact(|x, i| x.buffer_atomic::<8>(i, Some(sub))),
+        BufferAtomic::BufferAtomicCsubU32 => {
+            Exact(|x, i| x.buffer_atomic::<4>(i, Some(clamped_sub)))
+        }
+        BufferAtomic::BufferAtomicMinI32 => Exact(|x, i| x.buffer_atomic::<4>(i, Some(min_i32))),
+        BufferAtomic::BufferAtomicMinI64 => Exact(|x, i| x.buffer_atomic::<8>(i, Some(min_i64))),
+        BufferAtomic::BufferAtomicMinU32 => {
+            Exact(|x, i| x.buffer_atomic::<4>(i, Some(min_unsigned)))
+        }
+        BufferAtomic::BufferAtomicMinU64 => {
+            Exact(|x, i| x.buffer_atomic::<8>(i, Some(min_unsigned)))
+        }
+        BufferAtomic::BufferAtomicMaxI32 => Exact(|x, i| x.buffer_atomic::<4>(i, Some(max_i32))),
+        BufferAtomic::BufferAtomicMaxI64 => Exact(|x, i| x.buffer_atomic::<8>(i, Some(max_i64))),
+        BufferAtomic::BufferAtomicMaxU32 => {
+            Exact(|x, i| x.buffer_atomic::<4>(i, Some(max_unsigned)))
+        }
+        BufferAtomic::BufferAtomicMaxU64 => {
+            Exact(|x, i| x.buffer_atomic::<8>(i, Some(max_unsigned)))
+        }
+        BufferAtomic::BufferAtomicAndB32 => Exact(|x, i| x.buffer_atomic::<4>(i, Some(and))),
+        BufferAtomic::BufferAtomicAndB64 => Exact(|x, i| x.buffer_atomic::<8>(i, Some(and))),
+        BufferAtomic::BufferAtomicOrB32 => Exact(|x, i| x.buffer_atomic::<4>(i, Some(or))),
+        BufferAtomic::BufferAtomicOrB64 => Exact(|x, i| x.buffer_atomic::<8>(i, Some(or))),
+        BufferAtomic::BufferAtomicXorB32 => Exact(|x, i| x.buffer_atomic::<4>(i, Some(xor))),
+        BufferAtomic::BufferAtomicXorB64 => Exact(|x, i| x.buffer_atomic::<8>(i, Some(xor))),
+        BufferAtomic::BufferAtomicIncU32 => Exact(|x, i| x.buffer_atomic::<4>(i, Some(increment))),
+        BufferAtomic::BufferAtomicIncU64 => Exact(|x, i| x.buffer_atomic::<8>(i, Some(increment))),
+        BufferAtomic::BufferAtomicDecU32 => Exact(|x, i| x.buffer_atomic::<4>(i, Some(decrement))),
+        BufferAtomic::BufferAtomicDecU64 => Exact(|x, i| x.buffer_atomic::<8>(i, Some(decrement))),
+        BufferAtomic::BufferAtomicAddF32 => {
+            Approximate(AtomicOrder, |x, i| x.buffer_atomic::<4>(i, Some(add_f32)))
+        }
+        BufferAtomic::BufferAtomicMinF32 => {
+            Approximate(AtomicOrder, |x, i| x.buffer_atomic::<4>(i, Some(min_f32)))
+        }
+        BufferAtomic::BufferAtomicMaxF32 => {
+            Approximate(AtomicOrder, |x, i| x.buffer_atomic::<4>(i, Some(max_f32)))
+        }
+        BufferAtomic::BufferAtomicAddF64 => {
+            Approximate(AtomicOrder, |x, i| x.buffer_atomic::<8>(i, Some(add_f64)))
+        }
+        BufferAtomic::BufferAtomicMinF64 => {
+            Approximate(AtomicOrder, |x, i| x.buffer_atomic::<8>(i, Some(min_f64)))
+        }
+        BufferAtomic::BufferAtomicMaxF64 => {
+            Approximate(AtomicOrder, |x, i| x.buffer_atomic::<8>(i, Some(max_f64)))
+        }
+        BufferAtomic::BufferAtomicPkAddF16 => {
+            Approximate(AtomicOrder, |x, i| x.buffer_atomic::<4>(i, Some(add_pairs_f16)))
+        }
+        BufferAtomic::BufferAtomicPkAddBf16 => {
+            Approximate(AtomicOrder, |x, i| x.buffer_atomic::<4>(i, Some(add_pairs_bf16)))
+        }
+    }
+}
+
 /// The first operand if the old value is the second one.
 fn compare_swap(_: FloatMode, old: u64, [new, compare]: [u64; 2]) -> u64 {
     if old == compare { new } else { old }
@@ -199,6 +266,11 @@ fn add(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
 
 fn sub(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
     old.wrapping_sub(data)
+}
+
+/// The difference, or zero where it would be negative (RDNA3 ISA manual, `GLOBAL_ATOMIC_CSUB_U32`).
+fn clamped_sub(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
+    old.saturating_sub(data)
 }
 
 fn reverse_sub(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
@@ -327,6 +399,29 @@ impl Exec<'_> {
         })
     }
 
+    fn buffer_atomic<const N: usize>(
+        &mut self,
+        inst: &Prepared,
+        update: Option<Update>,
+    ) -> Outcome {
+        let buffer = self.buffer(inst, 1, N)?;
+        let data = |exec: &Self, lane| [exec.atomic_data::<N>(inst, 0, 0, lane), Bits::default()];
+        self.atomic::<N>(inst, update, data, |exec, lane| {
+            exec.buffer_address::<N>(&buffer, lane, 0)
+        })
+    }
+
+    fn buffer_atomic_compare<const N: usize>(&mut self, inst: &Prepared) -> Outcome {
+        let buffer = self.buffer(inst, 1, N)?;
+        let second = (N / 4) as u16;
+        let data = |exec: &Self, lane| {
+            [exec.atomic_data::<N>(inst, 0, 0, lane), exec.atomic_data::<N>(inst, 0, second, lane)]
+        };
+        self.atomic::<N>(inst, Some(compare_swap), data, |exec, lane| {
+            exec.buffer_address::<N>(&buffer, lane, 0)
+        })
+    }
+
     /// `N` bytes of a data operand, from this register of it on; absent operands are zero.
     fn atomic_data<const N: usize>(
         &self,
@@ -364,7 +459,7 @@ impl Exec<'_> {
             let operands = data(self, lane);
             let (bytes, written) = self.load_bytes::<N>(inst, lane, space)?;
             let is_defined = operands.iter().all(|bits| bits.undefined == 0);
-            if !is_defined {
+            if !is_defined && space != Space::OutOfRange {
                 undefined::store(self, inst, lane as u32);
             }
             let mut old = [0; 8];
@@ -408,6 +503,7 @@ impl Exec<'_> {
             Space::Global(address) => address,
             Space::Lds(address) => address.into(),
             Space::Scratch(_) => return self.refuse(inst, "atomics on scratch"),
+            Space::OutOfRange => return Ok(()),
         };
         alignment::check_atomic(self, inst, lane as u32, address, n_bytes as u64);
         Ok(())

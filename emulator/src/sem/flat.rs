@@ -41,9 +41,9 @@ pub(crate) fn meaning(op: Flat) -> Meaning {
         Flat::StoreB128 => Exact(|x, i| x.flat_store::<16>(i, 0)),
 
         // Loads to LDS.
-        Flat::LoadLdsDword => Exact(|x, i| x.load_to_lds::<4>(i)),
-        Flat::LoadLdsDwordx3 => Exact(|x, i| x.load_to_lds::<12>(i)),
-        Flat::LoadLdsDwordx4 => Exact(|x, i| x.load_to_lds::<16>(i)),
+        Flat::LoadLdsDword => Exact(|x, i| x.flat_load_to_lds::<1>(i)),
+        Flat::LoadLdsDwordx3 => Exact(|x, i| x.flat_load_to_lds::<3>(i)),
+        Flat::LoadLdsDwordx4 => Exact(|x, i| x.flat_load_to_lds::<4>(i)),
     }
 }
 
@@ -56,26 +56,37 @@ impl Exec<'_> {
         self.vector_store::<N>(inst, 1, shift, |exec, lane| exec.flat_address(inst, lane, 2))
     }
 
-    /// Lane `l` loads to LDS at M0 + offset + `l` · width; the offset applies to both addresses.
-    ///
-    /// Source: CDNA3 ISA manual, "global load to LDS"; LLVM 22, `llvm.amdgcn.global.load.lds`.
-    fn load_to_lds<const N: usize>(&mut self, inst: &Prepared) -> Outcome {
+    fn flat_load_to_lds<const M: usize>(&mut self, inst: &Prepared) -> Outcome {
         if inst.inst.encoding != Encoding::Global {
             return self.refuse(inst, "loads to LDS from flat or scratch addresses");
         }
+        self.load_to_lds::<M>(inst, |exec, lane, word| match exec.flat_address(inst, lane, 1) {
+            Space::Global(address) => Space::Global(address.wrapping_add(4 * word as u64)),
+            other => other,
+        })
+    }
+
+    /// Lane `l` loads `M` words to LDS at M0 + offset + `l` · width; the offset applies to both addresses.
+    /// What a buffer resource puts out of range is written as zero.
+    ///
+    /// Source: CDNA3 ISA manual, "memory buffer load to LDS"; LLVM 22, `llvm.amdgcn.global.load.lds`.
+    pub(crate) fn load_to_lds<const M: usize>(
+        &mut self,
+        inst: &Prepared,
+        from: impl Fn(&Self, usize, usize) -> Space,
+    ) -> Outcome {
+        self.check_address(inst);
         if self.wave.scalars.undefined(scalar::M0) != 0 {
             undefined::address(self, inst, None);
         }
         let base = self.wave.scalars.get(scalar::M0).wrapping_add_signed(inst.inst.mods.offset);
         for row in self.rows() {
             for lane in self.lanes(row) {
-                let from = self.flat_address(inst, lane, 1);
-                let (bytes, written) = self.load_bytes::<N>(inst, lane, from)?;
-                let to = base.wrapping_add(lane as u32 * N as u32);
-                // Words, so that LDS only demands the alignment of words.
-                for (word, chunk) in bytes.as_chunks::<4>().0.iter().enumerate() {
-                    let to = Space::Lds(to.wrapping_add(4 * word as u32));
-                    self.store_bytes(inst, lane, to, *chunk, written >> (4 * word))?;
+                for word in 0..M {
+                    let space = from(self, lane, word);
+                    let (bytes, written) = self.load_bytes::<4>(inst, lane, space)?;
+                    let to = base.wrapping_add((lane * M + word) as u32 * 4);
+                    self.store_bytes(inst, lane, Space::Lds(to), bytes, written)?;
                 }
             }
         }

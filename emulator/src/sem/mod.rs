@@ -59,6 +59,7 @@ pub(crate) fn meaning(op: Op) -> Meaning {
         Op::Flat(op) => flat::meaning(op),
         Op::FlatAtomic(op) => atomic::by_address(op),
         Op::Buffer(op) => buffer::meaning(op),
+        Op::BufferAtomic(op) => atomic::through_buffer(op),
     }
 }
 

@@ -274,7 +274,7 @@ fn is_absent(field: Field, inst: &Inst) -> bool {
     match field {
         Field::Vaddr => !inst.mods.offen && !inst.mods.idxen,
         Field::Vdata => inst.mods.lds,
-        Field::Vdst => inst.is_atomic_by_address() && !inst.returns_old(),
+        Field::Vdst => inst.is_atomic_on_memory() && !inst.returns_old(),
         _ => false,
     }
 }

@@ -16,6 +16,7 @@ rows! {
     AtomicAddU64     {Global 0x62 atomic_add_x2}      {Global 0x43 atomic_add_u64}     [vdst:u64 <- addr:v_addr, data:u64, saddr:s_addr]       atomic;
     AtomicSubU32     {Global 0x43 atomic_sub}         {Global 0x36 atomic_sub_u32}     [vdst:u32 <- addr:v_addr, data:u32, saddr:s_addr]       atomic;
     AtomicSubU64     {Global 0x63 atomic_sub_x2}      {Global 0x44 atomic_sub_u64}     [vdst:u64 <- addr:v_addr, data:u64, saddr:s_addr]       atomic;
+    AtomicCsubU32    {}                               {Global 0x37 atomic_csub_u32}    [vdst:u32 <- addr:v_addr, data:u32, saddr:s_addr]       atomic global_only;
     AtomicMinI32     {Global 0x44 atomic_smin}        {Global 0x38 atomic_min_i32}     [vdst:i32 <- addr:v_addr, data:i32, saddr:s_addr]       atomic;
     AtomicMinI64     {Global 0x64 atomic_smin_x2}     {Global 0x45 atomic_min_i64}     [vdst:i64 <- addr:v_addr, data:i64, saddr:s_addr]       atomic;
     AtomicMinU32     {Global 0x45 atomic_umin}        {Global 0x39 atomic_min_u32}     [vdst:u32 <- addr:v_addr, data:u32, saddr:s_addr]       atomic;

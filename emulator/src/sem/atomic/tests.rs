@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use isa::format::Encoding;
 use isa::inst::{Inst, MAX_OPERANDS, Modifiers};
-use isa::table::{Counter, Field, FlatAtomic, LdsAtomic, Op, Ty};
+use isa::table::{BufferAtomic, Counter, Field, FlatAtomic, LdsAtomic, Op, Ty};
 use isa::{Operand, Target};
 
 use crate::exec::Exec;
@@ -24,6 +24,9 @@ const RESULT: u8 = 8;
 const ADDRESS: u8 = 16;
 /// First data operand; the second one follows four registers later.
 const DATA: u8 = 24;
+/// First SGPR of a buffer resource, and the SGPR of its scalar offset.
+const RESOURCE: u8 = 8;
+const SCALAR_OFFSET: u8 = 12;
 
 struct Bench {
     target: Target,
@@ -43,7 +46,10 @@ impl Bench {
             *operand = match spec.field {
                 Field::Vdst => Operand::Vgpr(RESULT),
                 Field::Addr => Operand::Vgpr(ADDRESS),
-                Field::Data | Field::Data0 => Operand::Vgpr(DATA),
+                Field::Data | Field::Data0 | Field::Vdata => Operand::Vgpr(DATA),
+                Field::Vaddr => Operand::Vgpr(ADDRESS),
+                Field::Srsrc => Operand::Sgpr(RESOURCE),
+                Field::Soffset => Operand::Sgpr(SCALAR_OFFSET),
                 Field::Data1 => Operand::Vgpr(DATA + 4),
                 _ => Operand::None,
             };
@@ -51,6 +57,7 @@ impl Bench {
         let mut mods = Modifiers::default();
         (mods.cache.sc0, mods.cache.glc) = (target == Target::Gfx950, target == Target::Gfx1100);
         let encoding = row.form(target).expect("the target has it").encoding;
+        mods.offen = encoding == Encoding::Mubuf;
         let inst = Inst { op, encoding, size_bytes: 8, operands, mods, dual: None };
         let mut wave = Wave::new(target);
         wave.n_vectors = [256, 0];
@@ -59,6 +66,13 @@ impl Bench {
         wave.active = wave.exec();
         let mut memory = Memory::new(1 << 20);
         let buffer = memory.allocate("buffer", 64, Access::ReadWrite).expect("fits");
+        let base = memory.address(buffer).expect("a buffer");
+        // Word 3: 32-bit elements; on gfx1100 OOB_SELECT 3, raw.
+        let format = if target == Target::Gfx950 { 0x0002_7000 } else { 0x3101_4000 };
+        let words = [base as u32, (base >> 32) as u32, 64, format, 0];
+        for (register, word) in (RESOURCE..).zip(words) {
+            wave.scalars.set(register, word, 0);
+        }
         let mut bench = Bench { target, inst, wave, lds: Lds::new(64), memory, buffer };
         for lane in 0..bench.wave.width as usize {
             bench.set_address(lane, 16);
@@ -70,6 +84,10 @@ impl Bench {
         self.inst.encoding == Encoding::Ds
     }
 
+    fn is_buffer(&self) -> bool {
+        self.inst.encoding == Encoding::Mubuf
+    }
+
     fn set(&mut self, register: u8, lane: usize, value: u64) {
         for word in 0..2_u8 {
             let value = (value >> (32 * word)) as u32;
@@ -79,13 +97,14 @@ impl Bench {
 
     fn set_address(&mut self, lane: usize, offset: u64) {
         let base = self.memory.address(self.buffer).expect("a buffer");
-        let address = if self.is_lds() { offset } else { base + offset };
+        let address = if self.is_lds() || self.is_buffer() { offset } else { base + offset };
         self.set(ADDRESS, lane, address);
     }
 
     /// The data operands of every lane; the second half of a pair that lies in one operand follows it.
     fn set_data(&mut self, first: u64, second: u64) {
-        let pair = self.inst.row().operands.iter().find(|spec| spec.field == Field::Data);
+        let pair = self.inst.row().operands.iter();
+        let pair = pair.clone().find(|spec| matches!(spec.field, Field::Data | Field::Vdata));
         let distance = match pair.map(|spec| spec.ty) {
             Some(Ty::B32x2) => 1,
             Some(Ty::B64x2) => 2,
@@ -114,7 +133,8 @@ impl Bench {
     }
 
     fn result(&self, lane: usize) -> u64 {
-        let word = |word: u16| u64::from(self.wave.vectors.lane(u16::from(RESULT) + word, lane));
+        let first = u16::from(if self.is_buffer() { DATA } else { RESULT });
+        let word = |word: u16| u64::from(self.wave.vectors.lane(first + word, lane));
         word(0) | word(1) << 32
     }
 
@@ -144,8 +164,11 @@ impl Bench {
 
 /// Width in bits of what an atomic works on.
 fn width(op: Op) -> u32 {
-    let data =
-        op.row().operands.iter().find(|spec| matches!(spec.field, Field::Data | Field::Data0));
+    let data = op
+        .row()
+        .operands
+        .iter()
+        .find(|spec| matches!(spec.field, Field::Data | Field::Data0 | Field::Vdata));
     match data.map(|spec| spec.ty) {
         Some(Ty::B32x2) => 32,
         Some(Ty::B64x2) => 64,
@@ -158,7 +181,11 @@ fn width(op: Op) -> u32 {
 fn cases(op: Op) -> Vec<(u64, u64, u64, u64)> {
     let row = op.row();
     let mnemonic = row.gfx1100.or(row.gfx950).expect("on some target").mnemonic;
-    let plain = mnemonic.replace("ds_", "").replace("atomic_", "").replace("rtn_", "");
+    let plain = mnemonic
+        .replace("ds_", "")
+        .replace("buffer_", "")
+        .replace("atomic_", "")
+        .replace("rtn_", "");
     let (name, ty) = plain.rsplit_once('_').expect("a name and a type");
     let all = u64::MAX >> (64 - width(op));
     let minus = |value: u64| value.wrapping_neg() & all;
@@ -179,6 +206,7 @@ fn cases(op: Op) -> Vec<(u64, u64, u64, u64)> {
             (0x3f80_3f80, 0x3b80_3c80, 0, 0x3f80_3f82),
         ],
         ("add", _) => vec![(5, 7, 0, 12), (minus(1), 2, 0, 1)],
+        ("csub", _) => vec![(7, 5, 0, 2), (5, 7, 0, 0)],
         ("sub", _) => vec![(5, 7, 0, minus(2))],
         ("rsub", _) => vec![(5, 7, 0, 2), (7, 5, 0, minus(2))],
         ("inc", _) => vec![(4, 6, 0, 5), (6, 6, 0, 0), (7, 6, 0, 0)],
@@ -199,7 +227,7 @@ fn cases(op: Op) -> Vec<(u64, u64, u64, u64)> {
 }
 
 fn ops(target: Target) -> impl Iterator<Item = Op> {
-    let rows = LdsAtomic::ROWS.iter().chain(FlatAtomic::ROWS);
+    let rows = LdsAtomic::ROWS.iter().chain(FlatAtomic::ROWS).chain(BufferAtomic::ROWS);
     rows.filter(move |row| row.form(target).is_some()).map(|row| row.op)
 }
 
@@ -221,7 +249,7 @@ fn check(target: Target, op: Op, (old, first, second, want): (u64, u64, u64, u64
     bench.set_data(first, second);
     assert_eq!(bench.run(), [], "{target} {op:?}");
     assert_eq!(bench.memory(), want | untouched, "{target} {op:?} {old:#x} {first:#x} {second:#x}");
-    if op.row().position(Field::Vdst).is_some() {
+    if op.row().position(Field::Vdst).is_some() || bench.is_buffer() {
         let mask = u64::MAX >> (64 - width(op));
         assert_eq!(bench.result(5) & mask, old, "{target} {op:?} returns the old value");
     }
@@ -239,8 +267,11 @@ fn every_atomic_updates_and_returns() {
 #[test]
 fn lanes_at_one_address_act_one_after_the_other() {
     for target in Target::ALL {
-        for op in [Op::LdsAtomic(LdsAtomic::DsAddRtnU32), Op::FlatAtomic(FlatAtomic::AtomicAddU32)]
-        {
+        for op in [
+            Op::LdsAtomic(LdsAtomic::DsAddRtnU32),
+            Op::FlatAtomic(FlatAtomic::AtomicAddU32),
+            Op::BufferAtomic(BufferAtomic::BufferAtomicAddU32),
+        ] {
             let mut bench = Bench::new(target, op);
             bench.set_memory(100);
             bench.set_data(3, 0);
@@ -307,4 +338,39 @@ fn unwritten_memory_stays_undefined_unless_it_is_replaced() {
     bench.run();
     let undefined = bench.wave.vectors.lane_bits(RESULT.into(), 0).undefined;
     assert_eq!(undefined, 0xffff_ffff, "what was there before");
+}
+
+#[test]
+fn out_of_range_atomics_change_nothing_and_return_zero() {
+    for target in Target::ALL {
+        let mut bench = Bench::new(target, Op::BufferAtomic(BufferAtomic::BufferAtomicAddU64));
+        bench.set_memory(100);
+        bench.set_data(3, 0);
+        // Lane 0 is in range; lane 1 begins in it and ends behind it.
+        bench.wave.active = 3;
+        bench.set_address(1, 60);
+        bench.wave.vectors.write_lane(u16::from(DATA), 1, u32::MAX, 3, 1);
+        assert_eq!(bench.run(), [], "no finding for what is dropped");
+        assert_eq!((bench.memory(), bench.result(0), bench.result(1)), (103, 100, 0));
+    }
+}
+
+#[test]
+fn a_buffer_atomic_reads_its_data_and_writes_it_only_where_it_returns() {
+    for target in Target::ALL {
+        let op = Op::BufferAtomic(BufferAtomic::BufferAtomicCmpswapB32);
+        let mut bench = Bench::new(target, op);
+        let written = |bench: &Bench| {
+            let prepared = prepare(0, bench.inst, target).expect("has a meaning");
+            prepared.result_span().count
+        };
+        assert_eq!(written(&bench), 1, "half of the pair");
+        (bench.inst.mods.cache.sc0, bench.inst.mods.cache.glc) = (false, false);
+        assert_eq!(written(&bench), 0);
+        bench.set_memory(3);
+        bench.set_data(9, 3);
+        bench.wave.active = 1;
+        assert_eq!(bench.run(), []);
+        assert_eq!((bench.memory(), bench.result(0) & 0xffff_ffff), (9, 9), "data stays");
+    }
 }

@@ -330,6 +330,7 @@ fn every_operation_with_a_meaning_has_a_vector() {
                 | Op::Matrix(_)
                 | Op::LdsAtomic(_)
                 | Op::FlatAtomic(_)
+                | Op::BufferAtomic(_)
         )
     };
     let has_meaning = |op: &Op| !matches!(sem::meaning(*op), Meaning::Unsupported);
