@@ -57,6 +57,18 @@ pub fn error(error: &CliError, as_json: bool) {
 
 /// Rows of text in aligned columns, two spaces apart, without trailing blanks.
 pub fn table(rows: &[Vec<String>]) -> String {
+    aligned(rows, |cell, width, _| format!("{cell:<width$}"))
+}
+
+/// As [`table`], with every column but the first one aligned at its right, for numbers.
+pub fn columns(rows: &[Vec<String>]) -> String {
+    aligned(rows, |cell, width, column| match column {
+        0 => format!("{cell:<width$}"),
+        _ => format!("{cell:>width$}"),
+    })
+}
+
+fn aligned(rows: &[Vec<String>], pad: impl Fn(&str, usize, usize) -> String) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -65,21 +77,44 @@ pub fn table(rows: &[Vec<String>]) -> String {
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut out = String::new();
     for row in rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(column, (cell, width))| pad(cell, *width, column));
         out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         out.push('\n');
     }
     out
 }
 
+/// A number with a comma between groups of three digits.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at != 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use super::table;
+    use super::{columns, grouped, table};
 
     #[test]
     fn columns_align_and_end_clean() {
         let row = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
         let rows = [row(&["a", "long", "x"]), row(&["bcd", "e"])];
         assert_eq!(table(&rows), "a    long  x\nbcd  e\n");
+        assert_eq!(columns(&rows), "a    long  x\nbcd     e\n");
+    }
+
+    #[test]
+    fn digits_stand_in_threes() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
     }
 }

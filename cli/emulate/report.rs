@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use emulator::fidelity::Bound;
-use emulator::{Cause, Class, ExecutionFault, Finding, Numerics, Place, Report, Site, Stats};
+use emulator::{Cause, ExecutionFault, Finding, Numerics, Place, Report, Site};
 use serde::Serialize;
 
 use crate::emulate::bind::Supplied;
 use crate::emulate::fidelity::{self, Trust};
 use crate::emulate::launch::{Plan, Planned};
+use crate::emulate::stats::Counts;
 use crate::emulate::tensor::Tensor;
 use crate::{harness, report};
 
@@ -149,23 +150,6 @@ fn remedy(cause: &Cause) -> &'static str {
     }
 }
 
-/// Counts of a run.
-#[derive(Debug, Serialize)]
-pub struct Counts {
-    #[serde(flatten)]
-    total: Stats,
-    /// Wave instructions of the average wave, by class.
-    mean_per_wave: BTreeMap<Class, f64>,
-}
-
-impl Counts {
-    fn new(total: Stats) -> Counts {
-        let waves = total.waves.max(1) as f64;
-        let mean = total.instructions.iter().map(|(class, count)| (*class, *count as f64 / waves));
-        Counts { mean_per_wave: mean.collect(), total }
-    }
-}
-
 /// A buffer after the run.
 #[derive(Debug, Serialize)]
 pub struct BufferTold {
@@ -295,19 +279,6 @@ impl Told {
             self.wave_instructions,
             self.seconds
         )
-    }
-}
-
-impl Counts {
-    fn text(&self) -> String {
-        let head = ["  class", "instructions", "a wave (mean)"].map(str::to_owned).to_vec();
-        let rows = self.total.instructions.iter().map(|(class, count)| {
-            let mean = self.mean_per_wave.get(class).copied().unwrap_or_default();
-            vec![format!("  {}", class.name()), count.to_string(), format!("{mean:.1}")]
-        });
-        let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
-        let Stats { workgroups, waves, .. } = &self.total;
-        format!("stats: {workgroups} workgroups, {waves} waves\n{}", report::table(&rows))
     }
 }
 

@@ -58,7 +58,7 @@ pub struct Args {
     /// Lines of the trace; further instructions are counted only
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     trace_limit: u64,
-    /// Print the executed instructions by class
+    /// Count instructions by class and wave, bytes by memory, and modelled LDS clocks with conflicts apart
     #[arg(long)]
     stats: bool,
     /// Print the kernel's instructions by how far their results can be trusted
@@ -89,6 +89,7 @@ impl Args {
         Options {
             instruction_limit: self.instruction_limit,
             race_checks: !self.no_race_checks,
+            stats: self.stats,
             lds_order: match self.lds_order {
                 LdsOrder::Architectural => emulator::LdsOrder::Architectural,
                 LdsOrder::Conservative => emulator::LdsOrder::Conservative,

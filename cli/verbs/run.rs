@@ -13,6 +13,7 @@ use runtime::{Device, EmulatedDevice, LaunchReport};
 use serde::Serialize;
 use specs::{Problem, Spec};
 
+use crate::emulate::stats::Counts;
 use crate::error::{CliError, Outcome};
 use crate::harness::{self, tensor_file};
 use crate::verbs::emit::Backend;
@@ -54,7 +55,7 @@ pub struct Args {
     /// Only run: no float64 reference
     #[arg(long)]
     no_compare: bool,
-    /// Print the executed instructions by class
+    /// Count instructions by class and wave, bytes by memory, and modelled LDS clocks with conflicts apart
     #[arg(long)]
     stats: bool,
 }
@@ -142,6 +143,7 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let prepared = prepare(args, &spec)?;
     let artefacts = pipeline::compile(&spec)?;
     let options = harness::options(args.instruction_limit, args.numerics);
+    let options = emulator::Options { stats: args.stats, ..options };
     let mut device = EmulatedDevice::new(spec.target(), options);
     let outcome = harness::execute(
         &mut device,
@@ -315,16 +317,8 @@ fn stats_text(report: &RunReport) -> String {
     let mut out = String::new();
     for launch in &report.launches {
         let Some(emulated) = &launch.emulated else { continue };
-        let stats = &emulated.stats;
-        out.push_str(&format!(
-            "{}: {} workgroups, {} waves\n",
-            launch.kernel, stats.workgroups, stats.waves
-        ));
-        let rows = stats
-            .instructions
-            .iter()
-            .map(|(class, count)| vec![format!("  {}", class.name()), count.to_string()]);
-        out.push_str(&report::table(&rows.collect::<Vec<_>>()));
+        let counts = Counts::new(emulated.stats.clone());
+        out.push_str(&format!("{}: {}", launch.kernel, counts.text()));
     }
     out
 }

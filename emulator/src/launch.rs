@@ -83,7 +83,7 @@ impl<'m> Launch<'m> {
         tracer: &mut Option<&mut dyn Tracer>,
     ) -> Result<Report, Fault> {
         let mut findings = Findings::default();
-        let mut counts = Counts::default();
+        let mut counts = Counts::new(self.options, self.target);
         let mut left = self.options.instruction_limit;
         let mut workgroup = Workgroup::new(self);
         let mut races = Races::new(self, self.options);

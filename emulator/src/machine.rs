@@ -46,6 +46,8 @@ pub struct Options {
     pub lds_order: LdsOrder,
     /// How matrix and dot-product instructions round; a dispatch refuses a mode that the target does not have.
     pub numerics: Numerics,
+    /// Count each wave, bytes by memory and modelled LDS clocks: [`Stats::detail`](crate::Stats). Costs time.
+    pub stats: bool,
 }
 
 impl Default for Options {
@@ -57,6 +59,7 @@ impl Default for Options {
             race_checks: true,
             lds_order: LdsOrder::Architectural,
             numerics: Numerics::default(),
+            stats: false,
         }
     }
 }

@@ -1,13 +1,16 @@
 //! What a dispatch did: counts, findings, fidelity.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use isa::{Op, Target};
 use serde::Serialize;
 
 use crate::fidelity::{self, Approximation};
 use crate::finding::{Finding, Findings};
+use crate::machine::Options;
 use crate::numerics::Numerics;
+use crate::stats::{self, ByClass, Detail, Stats, WaveLog};
+use crate::traffic::Collector;
 
 /// Kinds of instructions that counts tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -75,17 +78,6 @@ impl Class {
     }
 }
 
-/// Counts of a dispatch.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Stats {
-    /// Workgroups that ran.
-    pub workgroups: u64,
-    /// Waves that ran.
-    pub waves: u64,
-    /// Wave instructions by class; classes that did not occur are absent.
-    pub instructions: BTreeMap<Class, u64>,
-}
-
 /// The outcome of a dispatch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
@@ -107,13 +99,25 @@ pub struct Report {
 /// Counters that the execution loop increments.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
-    by_class: [u64; Class::ALL.len()],
+    by_class: ByClass,
+    /// Only where asked for.
+    pub waves_apart: Option<Box<WaveLog>>,
+    /// Only where asked for.
+    pub traffic: Option<Box<Collector>>,
     approximate: BTreeSet<Op>,
     workgroups: u64,
     waves: u64,
 }
 
 impl Counts {
+    pub(crate) fn new(options: &Options, target: Target) -> Counts {
+        Counts {
+            waves_apart: options.stats.then(Box::default),
+            traffic: options.stats.then(|| Box::new(Collector::new(target))),
+            ..Counts::default()
+        }
+    }
+
     #[inline]
     pub(crate) fn add(&mut self, class: Class) {
         self.by_class[class as usize] += 1;
@@ -124,9 +128,32 @@ impl Counts {
         self.approximate.insert(op);
     }
 
-    pub(crate) fn start_workgroup(&mut self, n_waves: u64) {
+    pub(crate) fn start_workgroup(&mut self, id: [u32; 3], n_waves: u32) {
         self.workgroups += 1;
-        self.waves += n_waves;
+        self.waves += u64::from(n_waves);
+        if let Some(log) = &mut self.waves_apart {
+            log.start_workgroup(id, n_waves);
+        }
+    }
+
+    pub(crate) fn end_workgroup(&mut self, id: [u32; 3]) {
+        if let Some(log) = &mut self.waves_apart {
+            log.end_workgroup(id);
+        }
+    }
+
+    /// A wave gets its turn.
+    pub(crate) fn start_slice(&mut self) {
+        if let Some(log) = &mut self.waves_apart {
+            log.start_slice(&self.by_class);
+        }
+    }
+
+    /// The turn of a wave is over.
+    pub(crate) fn end_slice(&mut self, workgroup: [u32; 3], wave: u32) {
+        if let Some(log) = &mut self.waves_apart {
+            log.end_slice(workgroup, wave, &self.by_class);
+        }
     }
 
     /// The report of what was counted and found.
@@ -137,7 +164,11 @@ impl Counts {
         numerics: Numerics,
     ) -> Report {
         let (findings, findings_dropped) = findings.into_parts();
-        let counted = Class::ALL.into_iter().zip(self.by_class).filter(|(_, count)| *count != 0);
+        let traffic = self.traffic.map(|collector| collector.traffic());
+        let detail = self
+            .waves_apart
+            .zip(traffic)
+            .map(|(log, traffic)| Detail { waves: log.into_stats(), traffic });
         let approximations: BTreeSet<Approximation> = self
             .approximate
             .into_iter()
@@ -150,7 +181,8 @@ impl Counts {
             stats: Stats {
                 workgroups: self.workgroups,
                 waves: self.waves,
-                instructions: counted.collect(),
+                instructions: stats::by_class(&self.by_class),
+                detail,
             },
             approximations: approximations.into_iter().collect(),
             numerics,

@@ -83,6 +83,7 @@ impl Workgroup {
         loop {
             for (wave, scratch) in self.waves.iter_mut().zip(&mut self.scratch) {
                 let place = Place { workgroup: id, wave: wave.id, lane: None };
+                counts.start_slice();
                 let mut exec = Exec {
                     wave,
                     memory,
@@ -101,6 +102,7 @@ impl Workgroup {
                 let slice = SLICE.min(*left);
                 let ran = exec.run(slice, tracer);
                 let pc = Some(exec.wave.pc);
+                counts.end_slice(id, place.wave);
                 let unused = ran.map_err(|cause| Stopped { cause: *cause, place, pc })?;
                 *left -= slice - unused;
                 if *left == 0 {
@@ -109,6 +111,7 @@ impl Workgroup {
                 }
             }
             if self.has_ended(launch, id, watch)? {
+                counts.end_workgroup(id);
                 return Ok(());
             }
         }
@@ -120,7 +123,7 @@ impl Workgroup {
             scratch.reset();
             launch.start_wave(wave, number, id);
         }
-        counts.start_workgroup(self.waves.len() as u64);
+        counts.start_workgroup(id, self.waves.len() as u32);
     }
 
     /// Opens a barrier that all waves have reached; says whether all have ended.

@@ -11,11 +11,13 @@
 //! | [`fragment`] | where the elements of matrix operations lie |
 //! | [`slots`] | the registers of both files in one numbering |
 //! | [`wait_states`] | what software must leave between dependent instructions |
+//! | [`banks`] | LDS banks and the clocks of an access |
 //! | [`waits`], [`sysreg`], [`swizzle`] | what the immediates of single instructions mean |
 //!
 //! Every fact has a witness from outside: opcodes, fields, operand order and texts agree with LLVM 22 on
 //! the vectors in `tests/vectors`.
 
+pub mod banks;
 pub mod decode;
 pub mod disasm;
 pub mod encode;

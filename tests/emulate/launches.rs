@@ -130,3 +130,22 @@ fn one_file_takes_one_buffer() {
     ends_with(&args, 2, &["--save", "two buffers"]);
     assert!(!Path::new(&path).exists());
 }
+
+#[test]
+fn stats_count_each_launch_with_its_waves_and_memories() {
+    for target in Target::ALL {
+        let objects = ["vector_add", "reduce"].map(|name| fixture(name, target));
+        let args = [&add_then_reduce([&objects[0], &objects[1]])[..], &["--stats"]].concat();
+        let words = ["launch 2: stats: 2 workgroups", "wave by wave", "128 B lines", "modelled"];
+        ends_with(&args, 0, &words);
+        let told = document(&args, 0);
+        let detail = |launch: usize| &told["launches"][launch]["stats"]["detail"];
+        // 512 sums of two words each; 256 words of either workgroup through LDS and a tree of 255 sums.
+        assert_eq!(detail(0)["traffic"]["global_loads"]["bytes"], 512 * 8);
+        assert_eq!(detail(0)["traffic"]["lds_reads"]["bytes"], 0);
+        assert_eq!(detail(1)["traffic"]["lds_writes"]["bytes"], 2 * 4 * (256 + 255));
+        assert_eq!(detail(1)["traffic"]["lds_reads"]["conflict_clocks"], 0);
+        let waves = detail(1)["waves"]["listed"].as_array().unwrap();
+        assert_eq!(waves.len() as u32, 2 * 256 / target.wave_width());
+    }
+}

@@ -12,6 +12,7 @@ use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
 use crate::operand::{Dest, PRIVATE_APERTURE, SHARED_APERTURE, Source, Span};
 use crate::prepare::Prepared;
+use crate::traffic;
 use crate::wave::{ROW_LANES, Row};
 
 /// Bits of a word that come from unwritten bytes; bit i of `written` is byte i.
@@ -266,6 +267,7 @@ impl Exec<'_> {
             Space::OutOfRange => Ok(([0; N], u32::MAX)),
         }?;
         races::check(self, inst, lane, space, N, false);
+        traffic::note(self, inst, lane, space, N, false);
         Ok(loaded)
     }
 
@@ -297,6 +299,7 @@ impl Exec<'_> {
         };
         stored?;
         races::check(self, inst, lane, space, N, true);
+        traffic::note(self, inst, lane, space, N, true);
         Ok(())
     }
 
@@ -362,6 +365,7 @@ impl Exec<'_> {
 
     /// Counts a vector memory instruction as outstanding.
     pub(crate) fn issue(&mut self, inst: &Prepared, span: Span) {
+        traffic::issued(self, inst);
         let queue = inst.queue.unwrap_or(Queue::Unordered);
         let (counters, n_counters) = inst.counters;
         self.wave.scoreboard.issue(inst.pc, queue, &counters[..n_counters], span);

@@ -14,6 +14,7 @@ use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact, Unsupported};
 use crate::sem::access::undefined_mask;
 use crate::taint::Bits;
+use crate::traffic;
 
 #[rustfmt::skip]
 pub(crate) fn meaning(op: Smem) -> Meaning {
@@ -109,6 +110,7 @@ impl Exec<'_> {
             };
             self.set_word(inst, first + dword, bits);
         }
+        traffic::scalar_load(self, 4 * u32::from(dwords));
         self.scalar_count(inst, inst.result_span())
     }
 

@@ -47,7 +47,7 @@ fn cases(target: Target) -> impl Iterator<Item = &'static Case> {
 }
 
 /// The template with other code in it.
-fn assembled(target: Target, words: &[u32]) -> CodeObject {
+pub fn assembled(target: Target, words: &[u32]) -> CodeObject {
     let path = format!("{}/tests/fixtures/template.{target}.hsaco", env!("CARGO_MANIFEST_DIR"));
     let mut bytes = std::fs::read(path).expect("the template is committed");
     let object = CodeObject::parse(&bytes).expect("the template is valid");

@@ -7,3 +7,4 @@ mod launches;
 mod mutations;
 mod programs;
 mod states;
+mod stats;
