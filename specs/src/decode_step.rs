@@ -329,7 +329,7 @@ pub const FIELDS: &[Field] = &[
         key: "gate_lower_bound_nats",
         meaning: "lower bound of the bounded sigmoid gate in nats a token, in [-5, 0)",
         kind: FieldKind::Number,
-        presence: Presence::With { key: "gate", value: "bounded_sigmoid", default: None },
+        presence: Presence::With { key: "gate", values: &["bounded_sigmoid"], default: None },
         in_name: InName::Prefixed("lb"),
     },
     Field {
@@ -392,7 +392,11 @@ pub const FIELDS: &[Field] = &[
         key: "pool_sentinel",
         meaning: "slot index that means: no sequence in this row",
         kind: FieldKind::SlotIndex,
-        presence: Presence::With { key: "state_contract", value: "pool_in_place", default: None },
+        presence: Presence::With {
+            key: "state_contract",
+            values: &["pool_in_place"],
+            default: None,
+        },
         in_name: InName::Prefixed("s"),
     },
     Field {
@@ -408,7 +412,7 @@ pub const FIELDS: &[Field] = &[
         kind: FieldKind::Count,
         presence: Presence::With {
             key: "reduction",
-            value: "lane_tree",
+            values: &["lane_tree"],
             default: Some(Value::Count(DecodeStepSpec::DEFAULT_K_LANES)),
         },
         in_name: InName::Prefixed("kl"),

@@ -56,12 +56,12 @@ pub enum Presence {
     Default(Value),
     /// When it deviates from what the target has.
     TargetDefault,
-    /// Only when another field has this value; then required unless it has a default.
+    /// Only when another field has one of these values; then required unless it has a default.
     With {
         /// The other field.
         key: &'static str,
-        /// The value that brings this field into play.
-        value: &'static str,
+        /// The values that bring this field into play.
+        values: &'static [&'static str],
         /// What an absent key means then.
         default: Option<Value>,
     },

@@ -5,11 +5,13 @@
 //! [launch plan](plan).
 
 pub mod choice;
+pub mod chunk;
 pub mod conv_step;
 pub mod decode_step;
 pub mod element;
 pub mod facts;
 pub mod field;
+pub mod lds_map;
 pub mod name;
 pub mod plan;
 pub mod problem;
@@ -23,17 +25,21 @@ pub mod status;
 pub mod suggest;
 
 pub use choice::Choice;
+pub use chunk::{ChunkKernel, ChunkSpec, parse_chunk_spec};
+pub use chunk::{KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec};
 pub use conv_step::{Activation, ConvStepSpec};
 pub use decode_step::{DecodeStepSpec, Family, HeadMap, StateLayout};
 pub use decode_step::{Gate, GateKind, Reduction, ReductionKind, StateContract, StateContractKind};
 pub use element::{Dtype, Element};
 pub use facts::DerivedFacts;
 pub use isa::Target;
+pub use lds_map::{LdsBuffer, LdsMap, Lifetime, Phase, PlacedBuffer, Placement};
 pub use plan::{ArgBinding, ArgValue, Launch, LaunchPlan, PlanError, SlotsContract, TensorDecl};
 pub use problem::{ConvStepProblem, DecodeStepProblem, InvalidProblem, Problem, ProblemFault};
 pub use registry::{FAMILIES, FamilyEntry, LIBRARY, LibrarySpec};
 pub use rule::{
-    Rule, Violation, is_valid_conv_step_spec, is_valid_decode_step_spec, is_valid_spec,
+    Rule, Violation, is_valid_conv_step_spec, is_valid_decode_step_spec, is_valid_fused_spec,
+    is_valid_scan_spec, is_valid_spec, is_valid_tile_spec,
 };
 pub use signature::{
     Access, Argument, ArgumentKind, Axis, BufferArgument, Extent, Role, ScalarType,

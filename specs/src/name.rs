@@ -6,31 +6,22 @@
 //! target is in the hash but not in the name: the same variant exists for every target, and golden
 //! records and code objects carry the target beside the name.
 
+use isa::Target;
 use sha2::{Digest, Sha256};
 
 use crate::choice::Choice;
-use crate::field::{Field, InName, Value};
+use crate::field::{Field, InName, Settings, Value};
 use crate::spec::Spec;
 
 impl Spec {
     /// The fields that deviate from a default or have none, in the order of the kernel's field table.
     pub fn deviations(&self) -> Vec<(&'static Field, Value)> {
-        let settings = self.settings();
-        let in_play = self
-            .kernel()
-            .fields()
-            .iter()
-            .filter_map(|field| Some((field, settings.get(field.key)?)));
-        in_play
-            .filter(|(field, value)| field.default_value(self.target()) != Some(*value))
-            .collect()
+        deviations(self.kernel().fields(), &self.settings(), self.target())
     }
 
     /// The variant's name, which is also the kernel's symbol: `[a-z0-9_]+`.
     pub fn name(&self) -> String {
-        let tokens =
-            self.deviations().into_iter().filter_map(|(field, value)| token(field.in_name, value));
-        [self.operation()].into_iter().chain(tokens).collect::<Vec<_>>().join("_")
+        joined(self.operation(), &self.deviations())
     }
 
     /// Family and kernel, the family once where the kernel is named after it.
@@ -46,14 +37,33 @@ impl Spec {
     /// SHA-256 over `kernel` and the deviating fields, one `key=value` line each, sorted; 64 hexadecimal
     /// digits.
     pub fn spec_hash(&self) -> String {
-        let mut lines = vec![format!("kernel=\"{}\"\n", self.kernel())];
-        lines.extend(
-            self.deviations().into_iter().map(|(field, value)| format!("{}={value}\n", field.key)),
-        );
-        lines.sort();
-        let digest = Sha256::digest(lines.concat().as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hash(self.kernel().name(), &self.deviations())
     }
+}
+
+/// The fields of a table that deviate from a default or have none.
+pub(crate) fn deviations(
+    fields: &'static [Field],
+    settings: &Settings,
+    target: Target,
+) -> Vec<(&'static Field, Value)> {
+    let in_play = fields.iter().filter_map(|field| Some((field, settings.get(field.key)?)));
+    in_play.filter(|(field, value)| field.default_value(target) != Some(*value)).collect()
+}
+
+/// An operation with the tokens of its deviating fields.
+pub(crate) fn joined(operation: String, deviations: &[(&'static Field, Value)]) -> String {
+    let tokens = deviations.iter().filter_map(|(field, value)| token(field.in_name, *value));
+    [operation].into_iter().chain(tokens).collect::<Vec<_>>().join("_")
+}
+
+/// SHA-256 over the kernel's name and its deviating fields.
+pub(crate) fn hash(kernel: &str, deviations: &[(&'static Field, Value)]) -> String {
+    let mut lines = vec![format!("kernel=\"{kernel}\"\n")];
+    lines.extend(deviations.iter().map(|(field, value)| format!("{}={value}\n", field.key)));
+    lines.sort();
+    let digest = Sha256::digest(lines.concat().as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// How a value shows in the name, if it does.

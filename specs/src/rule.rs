@@ -9,6 +9,7 @@ use std::fmt;
 use isa::Target;
 use serde::Serialize;
 
+use crate::chunk::{ChunkParts, ChunkSpec, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec};
 use crate::conv_step::ConvStepSpec;
 use crate::decode_step::DecodeStepSpec;
 use crate::rules;
@@ -106,6 +107,52 @@ impl WaveGeometry for ConvStepSpec {
     }
 }
 
+impl<S: ChunkParts> WaveGeometry for S {
+    fn target(&self) -> Target {
+        self.common().target
+    }
+
+    fn waves(&self) -> u32 {
+        self.common().waves
+    }
+
+    fn wave_width(&self) -> u32 {
+        self.common().wave_width
+    }
+}
+
+impl KdaTileSpec {
+    /// Every broken rule.
+    pub fn check(&self) -> Vec<Violation> {
+        rules::CHUNK_TILE.iter().flat_map(|rule| rule.check(self)).collect()
+    }
+}
+
+impl KdaChunkScanSpec {
+    /// Every broken rule.
+    pub fn check(&self) -> Vec<Violation> {
+        rules::CHUNK_SCAN.iter().flat_map(|rule| rule.check(self)).collect()
+    }
+}
+
+impl KdaChunkFusedSpec {
+    /// Every broken rule.
+    pub fn check(&self) -> Vec<Violation> {
+        rules::CHUNK_FUSED.iter().flat_map(|rule| rule.check(self)).collect()
+    }
+}
+
+impl ChunkSpec {
+    /// Every broken rule.
+    pub fn check(&self) -> Vec<Violation> {
+        match self {
+            ChunkSpec::Tile(spec) => spec.check(),
+            ChunkSpec::Scan(spec) => spec.check(),
+            ChunkSpec::Fused(spec) => spec.check(),
+        }
+    }
+}
+
 impl DecodeStepSpec {
     /// Every broken rule.
     pub fn check(&self) -> Vec<Violation> {
@@ -143,6 +190,30 @@ pub fn is_valid_decode_step_spec(spec: &DecodeStepSpec) -> Result<(), Vec<Violat
 /// # Errors
 /// Every broken rule.
 pub fn is_valid_conv_step_spec(spec: &ConvStepSpec) -> Result<(), Vec<Violation>> {
+    none_of(spec.check())
+}
+
+/// Whether a tile kernel's spec can be right.
+///
+/// # Errors
+/// Every broken rule.
+pub fn is_valid_tile_spec(spec: &KdaTileSpec) -> Result<(), Vec<Violation>> {
+    none_of(spec.check())
+}
+
+/// Whether a scan kernel's spec can be right.
+///
+/// # Errors
+/// Every broken rule.
+pub fn is_valid_scan_spec(spec: &KdaChunkScanSpec) -> Result<(), Vec<Violation>> {
+    none_of(spec.check())
+}
+
+/// Whether a fused kernel's spec can be right.
+///
+/// # Errors
+/// Every broken rule.
+pub fn is_valid_fused_spec(spec: &KdaChunkFusedSpec) -> Result<(), Vec<Violation>> {
     none_of(spec.check())
 }
 

@@ -1,5 +1,6 @@
 //! The rules, one a file, and which of them each kernel obeys.
 
+mod chunk;
 mod conv_width;
 mod gate_lower_bound;
 mod gate_of_family;
@@ -23,10 +24,10 @@ use crate::rule::Rule;
 /// The rules of the decode step.
 pub const DECODE_STEP: &[Rule<DecodeStepSpec>] = &[
     sizes::rule(),
-    head_groups::RULE,
+    head_groups::rule(),
     value_columns::RULE,
     gate_of_family::RULE,
-    gate_lower_bound::RULE,
+    gate_lower_bound::rule(),
     key_lanes::RULE,
     key_tiling::RULE,
     value_tiling::RULE,
@@ -37,6 +38,8 @@ pub const DECODE_STEP: &[Rule<DecodeStepSpec>] = &[
     grid_size::RULE,
     row_bytes::rule(),
 ];
+
+pub use chunk::{CHUNK_FUSED, CHUNK_SCAN, CHUNK_TILE};
 
 /// The rules of the conv step.
 pub const CONV_STEP: &[Rule<ConvStepSpec>] = &[
@@ -125,13 +128,23 @@ mod tests {
     fn fixtures_break_no_rule() {
         assert_eq!(fixtures::decode().check(), []);
         assert_eq!(fixtures::conv().check(), []);
+        assert_eq!(chunk::fixtures::tile().check(), []);
+        assert_eq!(chunk::fixtures::scan().check(), []);
+        assert_eq!(chunk::fixtures::fused().check(), []);
     }
 
     #[test]
     fn rules_have_distinct_ids_and_explanations() {
-        let decode = DECODE_STEP.iter().map(|rule| (rule.id, rule.explanation()));
-        let conv = CONV_STEP.iter().map(|rule| (rule.id, rule.explanation()));
-        for list in [decode.collect::<Vec<_>>(), conv.collect()] {
+        fn pages<S>(rules: &[Rule<S>]) -> Vec<(&'static str, String)> {
+            rules.iter().map(|rule| (rule.id, rule.explanation())).collect()
+        }
+        for list in [
+            pages(DECODE_STEP),
+            pages(CONV_STEP),
+            pages(CHUNK_TILE),
+            pages(CHUNK_SCAN),
+            pages(CHUNK_FUSED),
+        ] {
             let ids: std::collections::BTreeSet<_> = list.iter().map(|(id, _)| id).collect();
             assert_eq!(ids.len(), list.len());
             assert!(list.iter().all(|(_, explanation)| explanation.len() > 40), "{list:#?}");

@@ -38,12 +38,21 @@ pub fn read_spec(path: &Path) -> Result<Spec, UnreadableSpec> {
 /// # Errors
 /// Everything that keeps the text from being read, not only the first thing.
 pub fn parse_spec(file: &str, text: &str) -> Result<Spec, UnreadableSpec> {
+    parse_with(file, text, read_any)
+}
+
+/// Reads what `read` makes of a file's text, unless there is any problem.
+pub(crate) fn parse_with<T>(
+    file: &str,
+    text: &str,
+    read: impl FnOnce(&mut Reader) -> Option<T>,
+) -> Result<T, UnreadableSpec> {
     let unreadable = |problems| UnreadableSpec { file: file.to_owned(), problems };
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(unreadable(vec![FileProblem::too_large(text.len() as u64, MAX_FILE_BYTES)]));
     }
     let mut reader = Reader::parse(text).map_err(|problem| unreadable(vec![*problem]))?;
-    let spec = read_any(&mut reader);
+    let spec = read(&mut reader);
     let problems = reader.into_problems();
     match spec {
         Some(spec) if problems.is_empty() => Ok(spec),

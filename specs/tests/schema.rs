@@ -68,13 +68,18 @@ fn property(field: &Field) -> Json {
 
 /// A field that goes with a value of another: required or allowed with it, refused without it.
 fn companion(field: &Field) -> Option<Json> {
-    let Presence::With { key, value, default } = field.presence else { return None };
-    let mut with = json!({ "properties": { key: { "const": value } } });
+    let Presence::With { key, values, default } = field.presence else { return None };
+    let needed = match values {
+        [only] => json!({ "const": only }),
+        _ => json!({ "enum": values }),
+    };
+    let mut with = json!({ "properties": { key: needed } });
     let other = HEADER_FIELDS
         .iter()
         .chain(KernelKind::DecodeStep.fields())
         .find(|other| other.key == key)?;
-    if other.fixed_default() != Some(Value::Name(value)) {
+    let is_default = |value: &&'static str| other.fixed_default() == Some(Value::Name(value));
+    if !values.iter().any(is_default) {
         with["required"] = json!([key]);
     }
     let then = if default.is_some() { json!({}) } else { json!({ "required": [field.key] }) };

@@ -2,29 +2,52 @@
 //! would never decay or would grow; below −5 the gate leaves the range that models of this form are
 //! defined on. The bound is part of the model: changing it is no speed option.
 
+use crate::chunk::{ChunkGate, ChunkParts};
 use crate::decode_step::{DecodeStepSpec, Gate};
 use crate::rule::{Rule, Violation};
 
 /// Lowest bound in nats a token.
 const LOWEST_NATS: f32 = -5.0;
 
-pub(crate) const RULE: Rule<DecodeStepSpec> =
-    Rule { id: "gate_lower_bound", file: include_str!("gate_lower_bound.rs"), check };
+const ID: &str = "gate_lower_bound";
 
-fn check(spec: &DecodeStepSpec) -> Vec<Violation> {
-    match spec.gate {
-        Gate::BoundedSigmoid { lower_bound_nats }
-            if !(LOWEST_NATS..0.0).contains(&lower_bound_nats) =>
-        {
-            vec![violation(lower_bound_nats)]
+/// A spec whose gate may be the bounded sigmoid.
+pub(crate) trait BoundedGate {
+    /// The sigmoid's bound, where that is the gate.
+    fn sigmoid_bound_nats(&self) -> Option<f32>;
+}
+
+impl BoundedGate for DecodeStepSpec {
+    fn sigmoid_bound_nats(&self) -> Option<f32> {
+        match self.gate {
+            Gate::BoundedSigmoid { lower_bound_nats } => Some(lower_bound_nats),
+            Gate::LogDecay | Gate::Softplus => None,
         }
-        _ => Vec::new(),
     }
+}
+
+impl<S: ChunkParts> BoundedGate for S {
+    fn sigmoid_bound_nats(&self) -> Option<f32> {
+        match self.tile()?.gate {
+            ChunkGate::BoundedSigmoid { lower_bound_nats, .. } => Some(lower_bound_nats),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) const fn rule<S: BoundedGate>() -> Rule<S> {
+    Rule { id: ID, file: include_str!("gate_lower_bound.rs"), check: check::<S> }
+}
+
+fn check<S: BoundedGate>(spec: &S) -> Vec<Violation> {
+    let bound = spec.sigmoid_bound_nats();
+    let outside = bound.filter(|bound| !(LOWEST_NATS..0.0).contains(bound));
+    outside.map(violation).into_iter().collect()
 }
 
 fn violation(lower_bound_nats: f32) -> Violation {
     Violation {
-        rule: RULE.id,
+        rule: ID,
         field: "gate_lower_bound_nats",
         got: format!("{lower_bound_nats:?}"),
         limit: format!("{LOWEST_NATS:?} up to, not including, 0.0"),
@@ -36,6 +59,8 @@ fn violation(lower_bound_nats: f32) -> Violation {
 
 #[cfg(test)]
 mod tests {
+    use crate::chunk::{ChunkGate, KdaTileSpec, TilePart};
+    use crate::rules::chunk::fixtures::tile;
     use crate::rules::fixtures::{decode, refused};
     use crate::{DecodeStepSpec, Family, Gate};
 
@@ -66,6 +91,10 @@ mod tests {
         ] {
             let words = [shown, "-5.0 up to, not including, 0.0", "nats"];
             refused(&bounded(bound).check(), "gate_lower_bound", "gate_lower_bound_nats", &words);
+            let gate = ChunkGate::BoundedSigmoid { lower_bound_nats: bound, dt_bias: true };
+            let spec = KdaTileSpec { tile: TilePart { gate, ..tile().tile }, ..tile() };
+            let got = super::rule().check(&spec);
+            refused(&got, "gate_lower_bound", "gate_lower_bound_nats", &words);
         }
     }
 }

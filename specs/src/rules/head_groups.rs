@@ -2,21 +2,43 @@
 //! in turns (`head_map`); with a remainder some head would read a key head that does not exist.
 
 use super::nearest_multiple;
+use crate::chunk::ChunkParts;
 use crate::decode_step::DecodeStepSpec;
 use crate::rule::{Rule, Violation};
 
-pub(crate) const RULE: Rule<DecodeStepSpec> =
-    Rule { id: "head_groups", file: include_str!("head_groups.rs"), check };
+const ID: &str = "head_groups";
 
-fn check(spec: &DecodeStepSpec) -> Vec<Violation> {
-    let DecodeStepSpec { key_heads, value_heads, .. } = *spec;
+/// Heads of a spec.
+pub(crate) trait Heads {
+    /// Key heads and value heads; no key heads where the kernel reads no keys.
+    fn heads(&self) -> (u32, u32);
+}
+
+impl Heads for DecodeStepSpec {
+    fn heads(&self) -> (u32, u32) {
+        (self.key_heads, self.value_heads)
+    }
+}
+
+impl<S: ChunkParts> Heads for S {
+    fn heads(&self) -> (u32, u32) {
+        (self.tile().map_or(0, |tile| tile.key_heads), self.common().value_heads)
+    }
+}
+
+pub(crate) const fn rule<S: Heads>() -> Rule<S> {
+    Rule { id: ID, file: include_str!("head_groups.rs"), check: check::<S> }
+}
+
+fn check<S: Heads>(spec: &S) -> Vec<Violation> {
+    let (key_heads, value_heads) = spec.heads();
     let legal = key_heads == 0 || value_heads.is_multiple_of(key_heads);
     if legal { Vec::new() } else { vec![violation(key_heads, value_heads)] }
 }
 
 fn violation(key_heads: u32, value_heads: u32) -> Violation {
     Violation {
-        rule: RULE.id,
+        rule: ID,
         field: "value_heads",
         got: value_heads.to_string(),
         limit: format!("a multiple of key_heads = {key_heads}"),
@@ -29,6 +51,8 @@ fn violation(key_heads: u32, value_heads: u32) -> Violation {
 #[cfg(test)]
 mod tests {
     use crate::DecodeStepSpec;
+    use crate::chunk::{KdaTileSpec, TilePart};
+    use crate::rules::chunk::fixtures::tile;
     use crate::rules::fixtures::{decode, refused};
 
     #[test]
@@ -42,6 +66,9 @@ mod tests {
     fn refuses_a_remainder() {
         let spec = DecodeStepSpec { key_heads: 16, value_heads: 33, ..decode() };
         let words = ["got 33", "a multiple of key_heads = 16", "value_heads = 32"];
+        refused(&spec.check(), "head_groups", "value_heads", &words);
+        let spec = KdaTileSpec { tile: TilePart { key_heads: 3, ..tile().tile }, ..tile() };
+        let words = ["got 8", "a multiple of key_heads = 3", "value_heads = 9"];
         refused(&spec.check(), "head_groups", "value_heads", &words);
     }
 

@@ -1,6 +1,7 @@
 //! Every size of a spec is at least 1. A kernel over zero heads, channels or taps computes nothing, and
 //! would be reported as a success that touched no output.
 
+use crate::chunk::ChunkParts;
 use crate::conv_step::ConvStepSpec;
 use crate::decode_step::DecodeStepSpec;
 use crate::rule::{Rule, Violation};
@@ -30,6 +31,13 @@ impl Sizes for ConvStepSpec {
     }
 }
 
+impl<S: ChunkParts> Sizes for S {
+    fn sizes(&self) -> Vec<(&'static str, u32)> {
+        let key_heads = self.tile().map(|tile| ("key_heads", tile.key_heads));
+        [("value_heads", self.common().value_heads)].into_iter().chain(key_heads).collect()
+    }
+}
+
 pub(crate) const fn rule<S: Sizes>() -> Rule<S> {
     Rule { id: ID, file: include_str!("sizes.rs"), check: check::<S> }
 }
@@ -53,6 +61,8 @@ fn violation(field: &'static str) -> Violation {
 
 #[cfg(test)]
 mod tests {
+    use crate::chunk::ChunkCommon;
+    use crate::rules::chunk::fixtures::scan;
     use crate::rules::fixtures::{conv, decode, refused};
 
     #[test]
@@ -72,6 +82,9 @@ mod tests {
         ] {
             refused(&spec.check(), "sizes", field, &["got 0", "1 or more", "nearest legal"]);
         }
+        let common = ChunkCommon { value_heads: 0, ..scan().common };
+        let spec = crate::KdaChunkScanSpec { common, ..scan() };
+        refused(&spec.check(), "sizes", "value_heads", &["got 0"]);
         let spec = crate::ConvStepSpec { channels: 0, ..conv() };
         refused(&spec.check(), "sizes", "channels", &["got 0"]);
     }

@@ -1,5 +1,6 @@
-//! A workgroup has 1, 2, 4 or 8 waves. These are the numbers that the kernels' contract promises and tests
-//! cover: waves of these kernels share nothing, so more of them in one workgroup only make its end coarser.
+//! A workgroup has 1, 2, 4 or 8 waves. These are the numbers that the kernels' contracts promise and tests
+//! cover. Waves of the step kernels share nothing, so more of them in one workgroup only make its end
+//! coarser; those of the chunk kernels share panels, which rules of their own divide among them.
 
 use crate::rule::{Rule, Violation, WaveGeometry};
 

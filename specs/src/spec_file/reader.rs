@@ -9,7 +9,7 @@ use crate::field::{Field, FieldKind, HEADER_FIELDS, Presence, Settings, Value};
 pub(super) type Refusal = Box<FileProblem>;
 
 /// A table being read.
-pub(super) struct Reader<'t> {
+pub(crate) struct Reader<'t> {
     text: &'t str,
     table: DeTable<'t>,
     settings: Settings,
@@ -62,9 +62,9 @@ impl<'t> Reader<'t> {
     }
 
     fn read_field(&mut self, field: &'static Field) -> Option<Value> {
-        if let Presence::With { key, value: needed, .. } = field.presence {
+        if let Presence::With { key, values: needed, .. } = field.presence {
             let got = self.settings.name(key)?;
-            if got != needed {
+            if !needed.contains(&got) {
                 self.refuse_inapplicable(field, key, needed, got);
                 return None;
             }
@@ -89,10 +89,11 @@ impl<'t> Reader<'t> {
         default
     }
 
-    fn refuse_inapplicable(&mut self, field: &Field, other: &str, needed: &str, got: &str) {
+    fn refuse_inapplicable(&mut self, field: &Field, other: &str, needed: &[&str], got: &str) {
         if let Some((key, _)) = self.table.get_key_value(field.key) {
             let place = place(self.text, key.span().start);
-            self.problems.push(FileProblem::inapplicable_key(place, field, other, needed, got));
+            let needed = needed.join("\" or \"");
+            self.problems.push(FileProblem::inapplicable_key(place, field, other, &needed, got));
         }
     }
 }

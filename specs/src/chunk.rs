@@ -1,0 +1,413 @@
+//! Specs of chunked prefill: KDA and Gated DeltaNet over sequences of any length, chunk by chunk.
+//!
+//! Three kernels: a *tile* kernel makes the stage tensors of every chunk in parallel, a *scan* kernel carries
+//! the state through them, a *fused* kernel does both in one workgroup. `docs/kernels/kda.md` has their
+//! mathematics. They are specified, checked and mapped to LDS here; no code is emitted for them yet, so
+//! they are no [`crate::spec::KernelKind`] and the registry does not list them.
+
+mod fields;
+mod lds;
+mod name;
+mod parts;
+mod read;
+
+use isa::Target;
+
+use crate::choice::choice;
+use crate::decode_step::Family;
+use crate::element::Dtype;
+use crate::field::{Field, Settings};
+use crate::lds_map::LdsMap;
+
+pub use lds::lds_buffers;
+pub(crate) use lds::map as lds_map_of;
+pub(crate) use parts::half_span;
+pub use parts::{ChunkCommon, ScanPart, TilePart};
+pub use read::parse_chunk_spec;
+
+choice! {
+    /// The prefill kernels.
+    pub enum ChunkKernel {
+        /// [`KdaTileSpec`].
+        Tile = "chunk_tile",
+        /// [`KdaChunkScanSpec`].
+        Scan = "chunk_scan",
+        /// [`KdaChunkFusedSpec`].
+        Fused = "chunk_fused",
+    }
+}
+
+choice! {
+    /// The kinds of [`Accuracy`].
+    pub enum AccuracyKind {
+        /// [`Accuracy::Bf16`].
+        Bf16 = "bf16",
+        /// [`Accuracy::Bf16Split`].
+        Bf16Split = "bf16_split",
+        /// [`Accuracy::F16`].
+        F16 = "f16",
+    }
+}
+
+/// What the operands of matrix products are rounded to. Part of the result, so it has no default.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Accuracy {
+    /// Every operand is one bf16.
+    Bf16,
+    /// Factors, Aqk, Ṽ, R, GQ, S and Kt are pairs of bf16, high and low: any range of values.
+    Bf16Split,
+    /// Factors are pairs of bf16, every other tile is one f16.
+    F16 {
+        /// What |v|, |S|, |R| and |Ṽ| stay below; the problem promises it, the status word reports a
+        /// breach.
+        value_bound: f32,
+    },
+}
+
+choice! {
+    /// The kinds of [`ChunkGate`].
+    pub enum ChunkGateKind {
+        /// [`ChunkGate::LogDecayPerChannel`].
+        LogDecayPerChannel = "log_decay_per_channel",
+        /// [`ChunkGate::LogDecayPerHead`].
+        LogDecayPerHead = "log_decay_per_head",
+        /// [`ChunkGate::BoundedSigmoid`].
+        BoundedSigmoid = "bounded_sigmoid",
+        /// [`ChunkGate::Softplus`].
+        Softplus = "softplus",
+    }
+}
+
+/// How the log decay g (nats, ≤ 0) is obtained. Part of the model, never a default.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ChunkGate {
+    /// g is an input, one a key channel (KDA).
+    LogDecayPerChannel {
+        /// What every g is at least; the problem promises it.
+        lower_bound_nats: f32,
+    },
+    /// g is an input, one a value head (Gated DeltaNet).
+    LogDecayPerHead,
+    /// g = lower bound · sigmoid(exp(A_log) · (g_raw + dt_bias)); KDA only.
+    BoundedSigmoid {
+        /// The decay's lower bound in nats, in [−5, 0).
+        lower_bound_nats: f32,
+        /// Whether there is a dt_bias.
+        dt_bias: bool,
+    },
+    /// g = −exp(A_log) · softplus(g_raw + dt_bias): unbounded.
+    Softplus {
+        /// Whether there is a dt_bias.
+        dt_bias: bool,
+    },
+}
+
+choice! {
+    /// How the decay between two rows enters the products of keys.
+    pub enum DecayForm {
+        /// One decay a pair of rows, outside the dot product: gates of one number a head, any range.
+        OutsideProduct = "outside_product",
+        /// Two factors around an anchor at a fixed offset from the first row; needs a bound of the gates.
+        FixedOffset = "fixed_offset",
+        /// Sub-chunks of 16 rows: factors around the later sub-chunk's first row, and pairwise decays inside
+        /// one; any range.
+        SubChunks = "sub_chunks",
+    }
+}
+
+choice! {
+    /// Where the step size β comes from.
+    pub enum BetaForm {
+        /// Used as given.
+        Given = "given",
+        /// σ(b).
+        Sigmoid = "sigmoid",
+        /// 2·σ(b): a state's eigenvalue may be negative.
+        TwiceSigmoid = "twice_sigmoid",
+    }
+}
+
+choice! {
+    /// The order of the rows of q, k, v, g, β and o in memory.
+    pub enum TokenLayout {
+        /// [B, T, H, D] without gaps.
+        TokenMajor = "token_major",
+        /// [B, H, T, D] without gaps.
+        HeadMajor = "head_major",
+        /// Strides of batch, token and head are arguments.
+        Strided = "strided",
+    }
+}
+
+/// The tile kernel: chunks in parallel, their stage tensors to global memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KdaTileSpec {
+    /// What all kernels share.
+    pub common: ChunkCommon,
+    /// How tiles are made.
+    pub tile: TilePart,
+}
+
+/// The scan kernel: the state through the stage tensors of all chunks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KdaChunkScanSpec {
+    /// What all kernels share.
+    pub common: ChunkCommon,
+    /// How the state is carried.
+    pub scan: ScanPart,
+}
+
+/// The fused kernel: tiles and scan in one workgroup.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KdaChunkFusedSpec {
+    /// What all kernels share.
+    pub common: ChunkCommon,
+    /// How tiles are made.
+    pub tile: TilePart,
+    /// How the state is carried.
+    pub scan: ScanPart,
+}
+
+/// A spec of any prefill kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ChunkSpec {
+    /// Tiles alone.
+    Tile(KdaTileSpec),
+    /// The scan alone.
+    Scan(KdaChunkScanSpec),
+    /// Both.
+    Fused(KdaChunkFusedSpec),
+}
+
+/// What every prefill spec has, for rules, maps and names.
+pub(crate) trait ChunkParts {
+    /// Which kernel it is.
+    const KERNEL: ChunkKernel;
+    /// What all kernels share.
+    fn common(&self) -> &ChunkCommon;
+    /// How tiles are made, in kernels that make them.
+    fn tile(&self) -> Option<&TilePart>;
+    /// How the state is carried, in kernels that carry it.
+    fn scan(&self) -> Option<&ScanPart>;
+}
+
+impl ChunkParts for KdaTileSpec {
+    const KERNEL: ChunkKernel = ChunkKernel::Tile;
+
+    fn common(&self) -> &ChunkCommon {
+        &self.common
+    }
+
+    fn tile(&self) -> Option<&TilePart> {
+        Some(&self.tile)
+    }
+
+    fn scan(&self) -> Option<&ScanPart> {
+        None
+    }
+}
+
+impl ChunkParts for KdaChunkScanSpec {
+    const KERNEL: ChunkKernel = ChunkKernel::Scan;
+
+    fn common(&self) -> &ChunkCommon {
+        &self.common
+    }
+
+    fn tile(&self) -> Option<&TilePart> {
+        None
+    }
+
+    fn scan(&self) -> Option<&ScanPart> {
+        Some(&self.scan)
+    }
+}
+
+impl ChunkParts for KdaChunkFusedSpec {
+    const KERNEL: ChunkKernel = ChunkKernel::Fused;
+
+    fn common(&self) -> &ChunkCommon {
+        &self.common
+    }
+
+    fn tile(&self) -> Option<&TilePart> {
+        Some(&self.tile)
+    }
+
+    fn scan(&self) -> Option<&ScanPart> {
+        Some(&self.scan)
+    }
+}
+
+impl KdaTileSpec {
+    /// The LDS of a workgroup.
+    pub fn lds_map(&self) -> LdsMap {
+        lds::map(self)
+    }
+
+    /// See [`TilePart::anchor_offset_log2`].
+    pub fn anchor_offset_log2(&self) -> Option<u32> {
+        self.tile.anchor_offset_log2(self.common.chunk)
+    }
+}
+
+impl KdaChunkScanSpec {
+    /// The LDS of a workgroup.
+    pub fn lds_map(&self) -> LdsMap {
+        lds::map(self)
+    }
+}
+
+impl KdaChunkFusedSpec {
+    /// The LDS of a workgroup.
+    pub fn lds_map(&self) -> LdsMap {
+        lds::map(self)
+    }
+
+    /// See [`TilePart::anchor_offset_log2`].
+    pub fn anchor_offset_log2(&self) -> Option<u32> {
+        self.tile.anchor_offset_log2(self.common.chunk)
+    }
+}
+
+impl ChunkKernel {
+    /// The keys of this kernel's spec files, beside the header.
+    pub fn fields(self) -> &'static [Field] {
+        match self {
+            ChunkKernel::Tile => fields::TILE,
+            ChunkKernel::Scan => fields::SCAN,
+            ChunkKernel::Fused => fields::FUSED,
+        }
+    }
+}
+
+impl ChunkSpec {
+    /// Which kernel this is a spec of.
+    pub fn kernel(&self) -> ChunkKernel {
+        match self {
+            ChunkSpec::Tile(_) => ChunkKernel::Tile,
+            ChunkSpec::Scan(_) => ChunkKernel::Scan,
+            ChunkSpec::Fused(_) => ChunkKernel::Fused,
+        }
+    }
+
+    /// What all kernels share.
+    pub fn common(&self) -> &ChunkCommon {
+        match self {
+            ChunkSpec::Tile(spec) => &spec.common,
+            ChunkSpec::Scan(spec) => &spec.common,
+            ChunkSpec::Fused(spec) => &spec.common,
+        }
+    }
+
+    /// The LDS of a workgroup.
+    pub fn lds_map(&self) -> LdsMap {
+        match self {
+            ChunkSpec::Tile(spec) => spec.lds_map(),
+            ChunkSpec::Scan(spec) => spec.lds_map(),
+            ChunkSpec::Fused(spec) => spec.lds_map(),
+        }
+    }
+
+    /// The spec of `kernel` that settings describe, when every field in play is there.
+    pub fn from_settings(kernel: ChunkKernel, settings: &Settings) -> Option<ChunkSpec> {
+        let common = ChunkCommon::from_settings(settings)?;
+        let tile = || TilePart::from_settings(settings);
+        let scan = || ScanPart::from_settings(settings);
+        Some(match kernel {
+            ChunkKernel::Tile => ChunkSpec::Tile(KdaTileSpec { common, tile: tile()? }),
+            ChunkKernel::Scan => ChunkSpec::Scan(KdaChunkScanSpec { common, scan: scan()? }),
+            ChunkKernel::Fused => {
+                ChunkSpec::Fused(KdaChunkFusedSpec { common, tile: tile()?, scan: scan()? })
+            }
+        })
+    }
+
+    /// Every field that is in play with its value.
+    pub fn settings(&self) -> Settings {
+        let (tile, scan) = match self {
+            ChunkSpec::Tile(spec) => (Some(&spec.tile), None),
+            ChunkSpec::Scan(spec) => (None, Some(&spec.scan)),
+            ChunkSpec::Fused(spec) => (Some(&spec.tile), Some(&spec.scan)),
+        };
+        let parts = tile.map(TilePart::settings).into_iter().chain(scan.map(ScanPart::settings));
+        self.common().settings().into_iter().chain(parts.flatten()).collect()
+    }
+}
+
+impl Accuracy {
+    /// Which form this is.
+    pub fn kind(self) -> AccuracyKind {
+        match self {
+            Accuracy::Bf16 => AccuracyKind::Bf16,
+            Accuracy::Bf16Split => AccuracyKind::Bf16Split,
+            Accuracy::F16 { .. } => AccuracyKind::F16,
+        }
+    }
+
+    /// Type of every tile but the factors.
+    pub fn tile_dtype(self) -> Dtype {
+        match self {
+            Accuracy::Bf16 | Accuracy::Bf16Split => Dtype::Bf16,
+            Accuracy::F16 { .. } => Dtype::F16,
+        }
+    }
+
+    /// Whether the decay factors are pairs, high and low.
+    pub fn splits_factors(self) -> bool {
+        self != Accuracy::Bf16
+    }
+
+    /// Whether Aqk, Ṽ, R, GQ, S and Kt are pairs, high and low.
+    pub fn splits_tiles(self) -> bool {
+        self == Accuracy::Bf16Split
+    }
+}
+
+impl ChunkGate {
+    /// Which kind of gate this is.
+    pub fn kind(self) -> ChunkGateKind {
+        match self {
+            ChunkGate::LogDecayPerChannel { .. } => ChunkGateKind::LogDecayPerChannel,
+            ChunkGate::LogDecayPerHead => ChunkGateKind::LogDecayPerHead,
+            ChunkGate::BoundedSigmoid { .. } => ChunkGateKind::BoundedSigmoid,
+            ChunkGate::Softplus { .. } => ChunkGateKind::Softplus,
+        }
+    }
+
+    /// The least log decay of a token in nats, where there is one.
+    pub fn lower_bound_nats(self) -> Option<f32> {
+        match self {
+            ChunkGate::LogDecayPerChannel { lower_bound_nats }
+            | ChunkGate::BoundedSigmoid { lower_bound_nats, .. } => Some(lower_bound_nats),
+            ChunkGate::LogDecayPerHead | ChunkGate::Softplus { .. } => None,
+        }
+    }
+}
+
+impl ChunkCommon {
+    /// Work-items in a workgroup.
+    pub fn workgroup_size(&self) -> u32 {
+        self.waves.saturating_mul(self.wave_width)
+    }
+
+    /// Whether every key channel has a gate of its own.
+    pub fn per_channel_gate(&self) -> bool {
+        self.family == Family::Kda
+    }
+}
+
+impl ScanPart {
+    /// EV: columns of V that a workgroup owns.
+    pub fn columns(&self) -> u32 {
+        self.head_v / self.value_splits.max(1)
+    }
+}
+
+/// k of the target's matrix operation with 16-bit operands and `m` rows: the shapes with the most.
+pub fn atom_k(target: Target, m: u32) -> u32 {
+    match (target, m) {
+        (Target::Gfx950, 16) => 32,
+        _ => 16,
+    }
+}

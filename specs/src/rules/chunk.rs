@@ -1,0 +1,200 @@
+//! The rules of the prefill kernels, beside those that they share with the step kernels.
+
+mod chunk_dtype;
+mod chunk_gate;
+mod chunk_heads;
+mod chunk_length;
+mod chunk_target;
+mod cumulate_groups;
+mod decay_form;
+mod gate_range;
+mod groups_per_cu;
+mod lds_bytes;
+mod lds_pitch;
+mod matrix_atoms;
+mod overlay_prefetch;
+mod solve_blocks;
+mod value_bound;
+mod value_panels;
+mod value_splits;
+mod wave_panels;
+mod zero_padding;
+
+use super::{gate_lower_bound, head_groups, sizes, wave_count, wave_width, workgroup_size};
+use crate::chunk::lds_buffers;
+use crate::chunk::{
+    ChunkParts, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, ScanPart, TilePart,
+};
+use crate::lds_map::{LdsMap, Placement};
+use crate::rule::Rule;
+
+/// The rules of the tile kernel.
+pub const CHUNK_TILE: &[Rule<KdaTileSpec>] = &[
+    chunk_target::rule(),
+    sizes::rule(),
+    head_groups::rule(),
+    chunk_heads::rule(),
+    chunk_dtype::rule(),
+    chunk_length::rule(),
+    chunk_gate::rule(),
+    gate_lower_bound::rule(),
+    decay_form::rule(),
+    gate_range::rule(),
+    value_bound::rule(),
+    matrix_atoms::rule(),
+    solve_blocks::rule(),
+    wave_count::rule(),
+    wave_width::rule(),
+    workgroup_size::rule(),
+    cumulate_groups::rule(),
+    wave_panels::rule(),
+    lds_pitch::rule(),
+    zero_padding::rule(),
+    lds_bytes::rule(),
+    groups_per_cu::rule(),
+];
+
+/// The rules of the scan kernel.
+pub const CHUNK_SCAN: &[Rule<KdaChunkScanSpec>] = &[
+    chunk_target::rule(),
+    sizes::rule(),
+    chunk_heads::rule(),
+    chunk_dtype::rule(),
+    chunk_length::rule(),
+    value_bound::rule(),
+    value_splits::rule(),
+    matrix_atoms::rule(),
+    wave_count::rule(),
+    wave_width::rule(),
+    workgroup_size::rule(),
+    value_panels::rule(),
+    lds_pitch::rule(),
+    zero_padding::rule(),
+    lds_bytes::rule(),
+    groups_per_cu::rule(),
+];
+
+/// The rules of the fused kernel.
+pub const CHUNK_FUSED: &[Rule<KdaChunkFusedSpec>] = &[
+    chunk_target::rule(),
+    sizes::rule(),
+    head_groups::rule(),
+    chunk_heads::rule(),
+    chunk_dtype::rule(),
+    chunk_length::rule(),
+    chunk_gate::rule(),
+    gate_lower_bound::rule(),
+    decay_form::rule(),
+    gate_range::rule(),
+    value_bound::rule(),
+    value_splits::rule(),
+    matrix_atoms::rule(),
+    solve_blocks::rule(),
+    wave_count::rule(),
+    wave_width::rule(),
+    workgroup_size::rule(),
+    cumulate_groups::rule(),
+    wave_panels::rule(),
+    value_panels::rule(),
+    overlay_prefetch::rule(),
+    lds_pitch::rule(),
+    zero_padding::rule(),
+    lds_bytes::rule(),
+    groups_per_cu::rule(),
+];
+
+/// What to change so that the LDS map becomes smaller: an overlay, then more value splits, where that helps.
+fn way_out<S: ChunkParts>(spec: &S) -> String {
+    let (tile, scan) = (spec.tile().copied(), spec.scan().copied());
+    let total = |tile: Option<TilePart>, scan: Option<ScanPart>, placement| {
+        let buffers = lds_buffers(spec.common(), tile.as_ref(), scan.as_ref());
+        LdsMap::place(buffers, placement).total_bytes()
+    };
+    let overlaid = tile.is_some_and(|tile| tile.lds_overlay);
+    let now = if overlaid { Placement::ByLifetime } else { Placement::Disjoint };
+    let mut ways = Vec::new();
+    if tile.is_some() && !overlaid {
+        let bytes = total(tile, scan, Placement::ByLifetime);
+        ways.push(format!("lds_overlay = true takes {bytes} bytes"));
+    }
+    if let Some(scan) = scan.filter(|scan| scan.value_splits < 8) {
+        let value_splits = (2 * scan.value_splits).max(1);
+        let bytes = total(tile, Some(ScanPart { value_splits, ..scan }), now);
+        ways.push(format!("value_splits = {value_splits} takes {bytes} bytes"));
+    }
+    match ways[..] {
+        [] => "take a shorter chunk, or accuracy = \"bf16\"".to_owned(),
+        _ => ways.join("; "),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod fixtures {
+    //! Prefill specs that break no rule.
+
+    use isa::Target;
+
+    use crate::chunk::{
+        Accuracy, BetaForm, ChunkCommon, ChunkGate, DecayForm, KdaChunkFusedSpec, KdaChunkScanSpec,
+        KdaTileSpec, ScanPart, TilePart, TokenLayout,
+    };
+    use crate::decode_step::{Family, HeadMap, StateLayout};
+    use crate::element::Dtype;
+
+    fn common() -> ChunkCommon {
+        ChunkCommon {
+            family: Family::Kda,
+            target: Target::Gfx950,
+            accuracy: Accuracy::Bf16,
+            value_heads: 8,
+            head_k: 128,
+            dtype: Dtype::Bf16,
+            chunk: 32,
+            layout: TokenLayout::TokenMajor,
+            varlen: false,
+            checked: false,
+            pad_dk: 8,
+            pad_cb: 8,
+            min_groups_per_cu: 1,
+            waves: 4,
+            wave_width: 64,
+        }
+    }
+
+    /// A legal tile kernel.
+    pub fn tile() -> KdaTileSpec {
+        let tile = TilePart {
+            gate: ChunkGate::LogDecayPerChannel { lower_bound_nats: -5.0 },
+            decay: DecayForm::FixedOffset,
+            key_heads: 4,
+            head_map: HeadMap::Grouped,
+            qk_l2norm: false,
+            beta: BetaForm::Given,
+            beta_dtype: Dtype::Bf16,
+            pad_c: 4,
+            solve_block: 8,
+            tile_atom_m: 16,
+            lds_overlay: false,
+        };
+        KdaTileSpec { common: common(), tile }
+    }
+
+    /// A legal scan kernel.
+    pub fn scan() -> KdaChunkScanSpec {
+        let scan = ScanPart {
+            head_v: 128,
+            value_splits: 2,
+            state_layout: StateLayout::KFirst,
+            initial_state: true,
+            final_state: true,
+            scan_atom_m: 16,
+            prefetch: true,
+        };
+        KdaChunkScanSpec { common: common(), scan }
+    }
+
+    /// A legal fused kernel.
+    pub fn fused() -> KdaChunkFusedSpec {
+        KdaChunkFusedSpec { common: common(), tile: tile().tile, scan: scan().scan }
+    }
+}

@@ -1,0 +1,126 @@
+//! With `decay = "fixed_offset"`, the anchor's offset `½·(C − 1)·|bound|·log2 e`, rounded up to an integer, is
+//! at most 126. Decay factors reach 2 to the power of plus and minus the offset; beyond 126 they leave the
+//! normal range of f32 and bf16, and clamping them would give finite, wrong outputs. The bound is
+//! `gate_lower_bound_nats`: finite, and at most 0.
+
+use crate::chunk::{ChunkParts, DecayForm, TilePart, half_span};
+use crate::rule::{Rule, Violation};
+use crate::rules::gate_lower_bound::BoundedGate;
+
+const ID: &str = "gate_range";
+
+/// Largest offset in units of log2.
+const MAX_OFFSET: f64 = 126.0;
+
+/// Longest chunk with one anchor; `decay_form` refuses longer ones.
+const MAX_ROWS: u32 = 32;
+
+pub(crate) const fn rule<S: ChunkParts>() -> Rule<S> {
+    Rule { id: ID, file: include_str!("gate_range.rs"), check: check::<S> }
+}
+
+fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
+    let Some(tile) = spec.tile() else { return Vec::new() };
+    let Some(bound) = tile.gate.lower_bound_nats() else { return Vec::new() };
+    // The bounded sigmoid's own range has a rule of its own.
+    let given = spec.sigmoid_bound_nats().is_none();
+    if given && !(bound.is_finite() && bound <= 0.0) {
+        return vec![no_bound(bound)];
+    }
+    let chunk = spec.common().chunk;
+    let is_anchored = tile.decay == DecayForm::FixedOffset && chunk <= MAX_ROWS;
+    let offset = tile.anchor_offset_log2(chunk).filter(|_| is_anchored);
+    let beyond = offset.filter(|offset| f64::from(*offset) > MAX_OFFSET);
+    beyond.map(|offset| out_of_range(tile, chunk, bound, offset)).into_iter().collect()
+}
+
+fn no_bound(bound: f32) -> Violation {
+    Violation {
+        rule: ID,
+        field: "gate_lower_bound_nats",
+        got: format!("{bound:?}"),
+        limit: "a finite number, at most 0.0".to_owned(),
+        unit: "nats a token",
+        source: "log decays are at most 0 (the model's contract)",
+        hint: "state what the problem's gates are at least, such as -5.0".to_owned(),
+    }
+}
+
+fn out_of_range(tile: &TilePart, chunk: u32, bound: f32, offset: u32) -> Violation {
+    let most = MAX_OFFSET / (half_span(chunk) * std::f64::consts::LOG2_E);
+    // Rounded towards zero, so that the shown bound is legal.
+    let most = (most * 1000.0).floor() / 1000.0;
+    Violation {
+        rule: ID,
+        field: "gate_lower_bound_nats",
+        got: format!("{bound:?}, an offset of {offset}"),
+        limit: format!("-{most:.3} nats at chunk = {chunk}, an offset of {MAX_OFFSET}"),
+        unit: "nats a token, log2 units",
+        source: "exponent range of f32 and bf16; closed form in docs/kernels/kda.md",
+        hint: format!(
+            "take decay = \"sub_chunks\" (any range) with gate = \"{}\"",
+            tile.gate.kind()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chunk::{ChunkCommon, ChunkGate, DecayForm, KdaTileSpec, TilePart};
+    use crate::rules::chunk::fixtures::tile;
+    use crate::rules::fixtures::refused;
+
+    fn bounded(lower_bound_nats: f32, chunk: u32) -> KdaTileSpec {
+        let common = ChunkCommon { chunk, pad_cb: 48 - chunk, ..tile().common };
+        let gate = ChunkGate::LogDecayPerChannel { lower_bound_nats };
+        KdaTileSpec { common, tile: TilePart { gate, ..tile().tile } }
+    }
+
+    #[test]
+    fn accepts_up_to_the_closed_form() {
+        for (bound, chunk, offset) in
+            [(-5.0, 32, 112), (-5.634, 32, 126), (-11.644, 16, 126), (0.0, 32, 0), (-5.0, 16, 55)]
+        {
+            let spec = bounded(bound, chunk);
+            assert_eq!(spec.check(), [], "{bound} at {chunk}");
+            assert_eq!(spec.anchor_offset_log2(), Some(offset));
+        }
+    }
+
+    #[test]
+    fn refuses_more_with_both_numbers() {
+        for (bound, chunk, offset, most) in
+            [(-5.64, 32, 127, "-5.634"), (-8.0, 32, 179, "-5.634"), (-11.7, 16, 127, "-11.644")]
+        {
+            let got = format!("got {bound:?}, an offset of {offset}");
+            let limit = format!("limit {most} nats at chunk = {chunk}, an offset of 126");
+            let words = [got.as_str(), &limit, "sub_chunks"];
+            let field = "gate_lower_bound_nats";
+            refused(&bounded(bound, chunk).check(), "gate_range", field, &words);
+        }
+    }
+
+    #[test]
+    fn the_shown_limits_are_legal_and_tight() {
+        for (chunk, most) in [(32, 5.634f32), (16, 11.644)] {
+            assert_eq!(bounded(-most, chunk).check(), []);
+            assert_eq!(bounded(-most - 0.002, chunk).check().len(), 1);
+        }
+    }
+
+    #[test]
+    fn sub_chunks_have_no_range() {
+        let any = bounded(-1000.0, 32);
+        let any = KdaTileSpec { tile: TilePart { decay: DecayForm::SubChunks, ..any.tile }, ..any };
+        assert_eq!((any.check(), any.anchor_offset_log2()), (vec![], None));
+    }
+
+    #[test]
+    fn refuses_what_is_no_bound() {
+        for bound in [0.5, f32::NAN, f32::NEG_INFINITY] {
+            let words = [&format!("got {bound:?}"), "a finite number, at most 0.0"];
+            let field = "gate_lower_bound_nats";
+            refused(&bounded(bound, 32).check(), "gate_range", field, &words);
+        }
+    }
+}

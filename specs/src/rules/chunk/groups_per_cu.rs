@@ -1,0 +1,73 @@
+//! `min_groups_per_cu` is at least 1, and so many workgroups fit on a compute unit by their LDS, each in whole
+//! granules (1280 bytes on gfx950). One is what correctness needs; more is a preference for occupancy, kept
+//! as a field so that it is checked instead of hoped for. Registers are known only of emitted code.
+
+use isa::occupancy::allocated_lds_bytes;
+
+use super::way_out;
+use crate::chunk::{ChunkParts, lds_map_of};
+use crate::rule::{Rule, Violation};
+
+const ID: &str = "groups_per_cu";
+
+pub(crate) const fn rule<S: ChunkParts>() -> Rule<S> {
+    Rule { id: ID, file: include_str!("groups_per_cu.rs"), check: check::<S> }
+}
+
+fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
+    let (target, wanted) = (spec.common().target, spec.common().min_groups_per_cu);
+    let limits = target.limits();
+    // A map beyond the workgroup's limit has a rule of its own.
+    let total = lds_map_of(spec).total_bytes();
+    if total > u64::from(limits.lds_bytes_per_workgroup) {
+        return Vec::new();
+    }
+    let allocated =
+        u32::try_from(total).map_or(u32::MAX, |total| allocated_lds_bytes(target, total));
+    let fit = limits.lds_bytes_per_unit / allocated.max(1);
+    if (1..=fit).contains(&wanted) {
+        return Vec::new();
+    }
+    vec![Violation {
+        rule: ID,
+        field: "min_groups_per_cu",
+        got: wanted.to_string(),
+        limit: format!(
+            "1 to {fit}: {total} bytes take {allocated} of {}",
+            limits.lds_bytes_per_unit
+        ),
+        unit: "workgroups a CU",
+        source: "LDS granules (AMDGPUUsage, GRANULATED_LDS_SIZE)",
+        hint: if wanted == 0 { "take min_groups_per_cu = 1".to_owned() } else { way_out(spec) },
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chunk::{ChunkCommon, KdaChunkFusedSpec, KdaTileSpec};
+    use crate::rules::chunk::fixtures::{fused, tile};
+    use crate::rules::fixtures::refused;
+
+    fn tiles(min_groups_per_cu: u32) -> KdaTileSpec {
+        KdaTileSpec { common: ChunkCommon { min_groups_per_cu, ..tile().common }, ..tile() }
+    }
+
+    #[test]
+    fn accepts_half_a_cu_each() {
+        assert_eq!((tiles(1).check(), tiles(2).check()), (vec![], vec![]));
+    }
+
+    #[test]
+    fn refuses_more_than_fit_in_whole_granules() {
+        let words = ["got 3", "1 to 2: 78464 bytes take 79360 of 163840"];
+        refused(&tiles(3).check(), "groups_per_cu", "min_groups_per_cu", &words);
+        let common = ChunkCommon { min_groups_per_cu: 2, ..fused().common };
+        let spec = KdaChunkFusedSpec { common, ..fused() };
+        refused(&spec.check(), "groups_per_cu", "min_groups_per_cu", &["got 2", "1 to 1", "take"]);
+    }
+
+    #[test]
+    fn refuses_none() {
+        refused(&tiles(0).check(), "groups_per_cu", "min_groups_per_cu", &["got 0", "= 1"]);
+    }
+}

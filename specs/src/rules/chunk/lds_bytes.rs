@@ -1,0 +1,72 @@
+//! The LDS map of a workgroup fits the target's limit, 163840 bytes on gfx950. The map's total is what the code
+//! object declares; a driver refuses a launch with more.
+
+use super::way_out;
+use crate::chunk::{ChunkParts, lds_map_of};
+use crate::rule::{Rule, Violation};
+
+const ID: &str = "lds_bytes";
+
+pub(crate) const fn rule<S: ChunkParts>() -> Rule<S> {
+    Rule { id: ID, file: include_str!("lds_bytes.rs"), check: check::<S> }
+}
+
+fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
+    let limit = u64::from(spec.common().target.limits().lds_bytes_per_workgroup);
+    let total = lds_map_of(spec).total_bytes();
+    if total <= limit {
+        return Vec::new();
+    }
+    vec![Violation {
+        rule: ID,
+        field: if spec.tile().is_some() { "accuracy" } else { "value_splits" },
+        got: total.to_string(),
+        limit: format!("at most {limit} on {}", spec.common().target),
+        unit: "bytes of LDS a workgroup",
+        source: "LLVM 22, addressable local memory; table in docs/kernels/kda.md",
+        hint: way_out(spec),
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chunk::{Accuracy, ChunkCommon, KdaChunkFusedSpec, KdaTileSpec, ScanPart};
+    use crate::chunk::{DecayForm, TilePart};
+    use crate::rules::chunk::fixtures::{fused, tile};
+    use crate::rules::fixtures::refused;
+
+    fn whole(accuracy: Accuracy) -> KdaChunkFusedSpec {
+        let common = ChunkCommon { accuracy, waves: 8, checked: true, ..fused().common };
+        let scan = ScanPart { value_splits: 1, ..fused().scan };
+        KdaChunkFusedSpec { common, scan, ..fused() }
+    }
+
+    #[test]
+    fn accepts_what_fits() {
+        assert_eq!(whole(Accuracy::Bf16).lds_map().total_bytes(), 133_760);
+        assert_eq!(whole(Accuracy::Bf16).check(), []);
+        let f16 = whole(Accuracy::F16 { value_bound: 100.0 });
+        assert_eq!(f16.lds_map().total_bytes(), 159_872);
+        assert_eq!(f16.check(), []);
+    }
+
+    #[test]
+    fn refuses_the_fused_split_form_with_its_bytes() {
+        let words = ["got 223360", "at most 163840 on gfx950", "bytes of LDS"];
+        refused(&whole(Accuracy::Bf16Split).check(), "lds_bytes", "accuracy", &words);
+    }
+
+    #[test]
+    fn refuses_64_rows_without_overlay() {
+        let common = ChunkCommon { chunk: 64, ..tile().common };
+        let of = |lds_overlay| KdaTileSpec {
+            common,
+            tile: TilePart { decay: DecayForm::SubChunks, lds_overlay, ..tile().tile },
+        };
+        assert_eq!(of(true).check(), []);
+        let words = ["got 166912", "lds_overlay = true takes"];
+        let wide = ChunkCommon { pad_cb: 40, ..common };
+        let spec = KdaTileSpec { common: wide, ..of(false) };
+        refused(&spec.check(), "lds_bytes", "accuracy", &words);
+    }
+}

@@ -1,0 +1,80 @@
+//! `tile_atom_m` and `scan_atom_m` are 16 or 32, the rows of the target's matrix operations, and
+//! `tile_atom_m` divides the chunk. A panel of a product is one operation high.
+
+use crate::chunk::ChunkParts;
+use crate::rule::{Rule, Violation};
+
+const ID: &str = "matrix_atoms";
+
+pub(crate) const fn rule<S: ChunkParts>() -> Rule<S> {
+    Rule { id: ID, file: include_str!("matrix_atoms.rs"), check: check::<S> }
+}
+
+/// Rows of the matrix operations.
+const LEGAL: [u32; 2] = [16, 32];
+
+/// Whether every atom is legal.
+pub(super) fn fits<S: ChunkParts>(spec: &S) -> bool {
+    check(spec).is_empty()
+}
+
+fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
+    let chunk = spec.common().chunk;
+    let tile = spec.tile().map(|tile| tile.tile_atom_m);
+    let tile = tile.filter(|m| !LEGAL.contains(m) || !chunk.is_multiple_of(*m));
+    let scan = spec.scan().map(|scan| scan.scan_atom_m).filter(|m| !LEGAL.contains(m));
+    let tile = tile.map(|m| {
+        let limit = format!("16 or 32, a divisor of chunk = {chunk}");
+        violation("tile_atom_m", m, limit, if chunk >= 32 && m > 24 { 32 } else { 16 })
+    });
+    let scan = scan
+        .map(|m| violation("scan_atom_m", m, "16 or 32".to_owned(), if m > 24 { 32 } else { 16 }));
+    tile.into_iter().chain(scan).collect()
+}
+
+fn violation(field: &'static str, got: u32, limit: String, nearest: u32) -> Violation {
+    Violation {
+        rule: ID,
+        field,
+        got: got.to_string(),
+        limit,
+        unit: "rows",
+        source: "MFMA shapes of 16-bit operands (CDNA ISA manuals)",
+        hint: format!("nearest legal: {field} = {nearest}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chunk::{ChunkCommon, KdaChunkScanSpec, KdaTileSpec, ScanPart, TilePart};
+    use crate::rules::chunk::fixtures::{scan, tile};
+    use crate::rules::fixtures::refused;
+
+    fn tile_atom(tile_atom_m: u32, chunk: u32) -> KdaTileSpec {
+        let common = ChunkCommon { chunk, pad_cb: 48 - chunk, ..tile().common };
+        KdaTileSpec { common, tile: TilePart { tile_atom_m, ..tile().tile } }
+    }
+
+    #[test]
+    fn accepts_16_and_32() {
+        for (m, chunk) in [(16, 16), (16, 32), (32, 32)] {
+            assert_eq!(tile_atom(m, chunk).check(), []);
+        }
+        let whole = ScanPart { scan_atom_m: 32, value_splits: 1, ..scan().scan };
+        assert_eq!(KdaChunkScanSpec { scan: whole, ..scan() }.check(), []);
+    }
+
+    #[test]
+    fn refuses_other_rows() {
+        for (m, chunk, hint) in [
+            (32, 16, "tile_atom_m = 16"),
+            (8, 32, "tile_atom_m = 16"),
+            (64, 32, "tile_atom_m = 32"),
+        ] {
+            let words = [&format!("got {m}"), &format!("a divisor of chunk = {chunk}"), hint];
+            refused(&tile_atom(m, chunk).check(), "matrix_atoms", "tile_atom_m", &words);
+        }
+        let spec = KdaChunkScanSpec { scan: ScanPart { scan_atom_m: 4, ..scan().scan }, ..scan() };
+        refused(&spec.check(), "matrix_atoms", "scan_atom_m", &["got 4", "scan_atom_m = 16"]);
+    }
+}

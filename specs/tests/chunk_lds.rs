@@ -1,0 +1,300 @@
+//! The LDS maps of the prefill kernels: published totals, and the tables of docs/kernels/kda.md.
+//!
+//! `WAVESMITH_WRITE_MANUAL=1 cargo test -p wavesmith-specs --test chunk_lds` writes the tables anew.
+
+use std::path::{Path, PathBuf};
+
+use isa::occupancy::workgroups_by_lds_granules;
+use wavesmith_specs::chunk::{
+    Accuracy, BetaForm, ChunkCommon, ChunkGate, ChunkSpec, DecayForm, KdaChunkFusedSpec,
+    KdaChunkScanSpec, KdaTileSpec, ScanPart, TilePart, TokenLayout, lds_buffers,
+};
+use wavesmith_specs::{
+    ChunkKernel, Dtype, Family, HeadMap, LdsBuffer, LdsMap, Lifetime, Phase, Placement,
+    StateLayout, Target,
+};
+
+const F16: Accuracy = Accuracy::F16 { value_bound: 100.0 };
+
+fn common(chunk: u32, accuracy: Accuracy) -> ChunkCommon {
+    ChunkCommon {
+        family: Family::Kda,
+        target: Target::Gfx950,
+        accuracy,
+        value_heads: 8,
+        head_k: 128,
+        dtype: Dtype::Bf16,
+        chunk,
+        layout: TokenLayout::TokenMajor,
+        varlen: false,
+        checked: true,
+        pad_dk: 8,
+        pad_cb: if chunk == 16 { 16 } else { 8 },
+        min_groups_per_cu: 1,
+        waves: 4,
+        wave_width: 64,
+    }
+}
+
+fn tile(chunk: u32) -> TilePart {
+    TilePart {
+        gate: ChunkGate::LogDecayPerChannel { lower_bound_nats: -5.0 },
+        decay: if chunk == 64 { DecayForm::SubChunks } else { DecayForm::FixedOffset },
+        key_heads: 8,
+        head_map: HeadMap::Grouped,
+        qk_l2norm: false,
+        beta: BetaForm::Given,
+        beta_dtype: Dtype::Bf16,
+        pad_c: 4,
+        solve_block: 8,
+        tile_atom_m: 16,
+        lds_overlay: false,
+    }
+}
+
+fn scan(value_splits: u32) -> ScanPart {
+    ScanPart {
+        head_v: 128,
+        value_splits,
+        state_layout: StateLayout::VFirst,
+        initial_state: true,
+        final_state: true,
+        scan_atom_m: 16,
+        prefetch: false,
+    }
+}
+
+/// The factored form at any chunk, as the published totals have it.
+fn factored() -> TilePart {
+    TilePart { decay: DecayForm::FixedOffset, ..tile(32) }
+}
+
+fn total(buffers: Vec<LdsBuffer>) -> u64 {
+    LdsMap::place(buffers, Placement::Disjoint).total_bytes()
+}
+
+fn prep(common: &ChunkCommon) -> Vec<LdsBuffer> {
+    lds_buffers(common, Some(&factored()), None)
+}
+
+fn fused(common: &ChunkCommon, columns: u32) -> Vec<LdsBuffer> {
+    lds_buffers(common, Some(&factored()), Some(&scan(128 / columns)))
+}
+
+fn scanned(common: &ChunkCommon, columns: u32) -> Vec<LdsBuffer> {
+    lds_buffers(common, None, Some(&scan(128 / columns)))
+}
+
+/// Published totals of AMD's generator for gfx950, pads pad_dk / pad_c / pad_cb, K = V = 128.
+#[test]
+fn published_totals() {
+    let plain = |chunk| common(chunk, Accuracy::Bf16);
+    assert_eq!(total(prep(&plain(32))), 78_464);
+    assert_eq!(total(scanned(&plain(32), 128)), 78_336);
+    assert_eq!(total(fused(&plain(32), 128)), 133_760);
+    assert_eq!(total(fused(&plain(16), 128)), 87_104);
+    // Pads 16/4/16, computed from the same formula.
+    let wide = ChunkCommon { pad_dk: 16, pad_cb: 16, ..plain(32) };
+    assert_eq!(total(fused(&wide, 128)), 142_464);
+}
+
+/// What the accuracy forms add, and longer and shorter chunks, by the same formula.
+#[test]
+fn totals_of_the_accuracy_forms() {
+    let split = common(32, Accuracy::Bf16Split);
+    assert_eq!(total(prep(&split)), 104_576);
+    assert_eq!(total(prep(&common(32, F16))), 104_576);
+    assert_eq!(total(scanned(&split, 128)), 144_896);
+    assert_eq!(total(scanned(&split, 32)), 77_312);
+    assert_eq!(total(fused(&common(32, F16), 128)), 159_872);
+    // The published arithmetic has no low half of GQ in the fused kernel: 8 KiB.
+    assert_eq!(total(fused(&split, 128)), 215_168 + 8_192);
+    let plain = common(64, Accuracy::Bf16);
+    assert_eq!(total(prep(&plain)), 189_184);
+    assert_eq!(total(scanned(&plain, 128)), 125_440);
+}
+
+/// 64 KiB parts: what the formula gives there, although no spec for gfx1100 is legal yet.
+#[test]
+fn totals_of_64_kib_parts() {
+    let at = |chunk, accuracy| ChunkCommon { pad_cb: 8, ..common(chunk, accuracy) };
+    let plain = at(16, Accuracy::Bf16);
+    assert_eq!(total(prep(&plain)), 35_392);
+    for (columns, c16, c32) in
+        [(128, 57_856, 78_336), (64, 37_376, 55_808), (32, 27_136, 44_544), (16, 22_016, 38_912)]
+    {
+        assert_eq!(total(scanned(&plain, columns)), c16);
+        assert_eq!(total(scanned(&at(32, Accuracy::Bf16), columns)), c32);
+    }
+    assert_eq!(total(fused(&plain, 64)), 62_016);
+    let split = at(16, Accuracy::Bf16Split);
+    assert_eq!(total(fused(&split, 64)), 101_696 + 4_096);
+    assert_eq!(total(fused(&split, 16)), 70_976 + 4_096);
+}
+
+/// The buffers with the lifetimes of a published overlay.
+fn regrouped(
+    mut buffers: Vec<LdsBuffer>,
+    lifetime: impl Fn(&str) -> (Phase, Phase),
+) -> Vec<LdsBuffer> {
+    for buffer in &mut buffers {
+        let (first, last) = lifetime(buffer.name);
+        buffer.live = Lifetime::new(first, last);
+    }
+    buffers
+}
+
+fn overlaid(buffers: Vec<LdsBuffer>) -> LdsMap {
+    LdsMap::place(buffers, Placement::ByLifetime)
+}
+
+#[test]
+fn published_overlays() {
+    let plain = common(32, Accuracy::Bf16);
+    let by_stage = regrouped(fused(&plain, 128), |name| match name {
+        "g" | "k" | "q" | "m" | "a" | "aqk" | "beta" => (Phase::Stage, Phase::Solve),
+        "s" | "r" => (Phase::Mirror, Phase::Update),
+        _ => (Phase::Stage, Phase::Update),
+    });
+    assert_eq!(overlaid(by_stage).total_bytes(), 88_704);
+    let late_triangle = |name: &str| match name {
+        "g" | "k" | "q" => (Phase::Stage, Phase::Sweep),
+        "m" | "a" | "aqk" => (Phase::Products, Phase::Store),
+        _ => (Phase::Stage, Phase::Store),
+    };
+    assert_eq!(overlaid(regrouped(prep(&plain), late_triangle)).total_bytes(), 64_640);
+    let early_inputs = |name: &str| match name {
+        "g" | "k" | "q" => (Phase::Stage, Phase::Sweep),
+        "m" | "a" | "aqk" | "tb" | "zs" => (Phase::Products, Phase::Store),
+        _ => (Phase::Stage, Phase::Store),
+    };
+    let long = overlaid(regrouped(prep(&common(64, Accuracy::Bf16)), early_inputs));
+    assert_eq!(long.total_bytes(), 123_648);
+}
+/// Every kernel, chunk and split of the tables.
+fn rows() -> Vec<(ChunkKernel, u32, u32)> {
+    let tiles = [16, 32, 64].map(|chunk| (ChunkKernel::Tile, chunk, 1));
+    let split = |kernel, chunk: u32| [1, 2, 4, 8].map(|splits| (kernel, chunk, splits));
+    let scans = [16, 32, 64].into_iter().flat_map(|chunk| split(ChunkKernel::Scan, chunk));
+    let fused = [16, 32].into_iter().flat_map(|chunk| split(ChunkKernel::Fused, chunk));
+    tiles.into_iter().chain(scans).chain(fused).collect()
+}
+
+fn spec(
+    kernel: ChunkKernel,
+    chunk: u32,
+    splits: u32,
+    accuracy: Accuracy,
+    overlay: bool,
+) -> ChunkSpec {
+    let (tile, scan) = (TilePart { lds_overlay: overlay, ..tile(chunk) }, scan(splits));
+    let common = common(chunk, accuracy);
+    let carried = ChunkCommon { waves: 8 / splits, ..common };
+    match kernel {
+        ChunkKernel::Tile => ChunkSpec::Tile(KdaTileSpec { common, tile }),
+        ChunkKernel::Scan => ChunkSpec::Scan(KdaChunkScanSpec { common: carried, scan }),
+        ChunkKernel::Fused => ChunkSpec::Fused(KdaChunkFusedSpec { common: carried, tile, scan }),
+    }
+}
+
+/// Bytes and workgroups a CU, or the refusal.
+fn cell(spec: &ChunkSpec) -> String {
+    let bytes = spec.lds_map().total_bytes();
+    let broken: Vec<_> = spec.check().iter().map(|violation| violation.rule).collect();
+    let shown = grouped(bytes);
+    match broken[..] {
+        [] => {
+            let groups = workgroups_by_lds_granules(Target::Gfx950, u32::try_from(bytes).unwrap());
+            format!("{shown} ({groups})")
+        }
+        _ => format!("{shown}, refused: {}", broken.join(", ")),
+    }
+}
+
+/// A number with its thousands set apart.
+fn grouped(number: u64) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", grouped(number / 1000), number % 1000),
+    }
+}
+
+fn table(overlay: bool) -> String {
+    let mut text = "| kernel | chunk | value splits | `bf16` | `bf16_split` | `f16` |\n|---|---|---|---|---|---|\n".to_owned();
+    for (kernel, chunk, splits) in rows() {
+        if overlay && kernel == ChunkKernel::Scan {
+            continue;
+        }
+        let cells = [Accuracy::Bf16, Accuracy::Bf16Split, F16]
+            .map(|accuracy| cell(&spec(kernel, chunk, splits, accuracy, overlay)));
+        let splits =
+            if kernel == ChunkKernel::Tile { "–".to_owned() } else { splits.to_string() };
+        text.push_str(&format!("| `{kernel}` | {chunk} | {splits} | {} |\n", cells.join(" | ")));
+    }
+    text
+}
+
+fn tables() -> String {
+    format!(
+        "Every buffer with bytes of its own:\n\n{}\nWith `lds_overlay = true`:\n\n{}",
+        table(false),
+        table(true)
+    )
+}
+
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/kernels/kda.md")
+}
+
+const BEGIN: &str = "<!-- LDS tables: made by specs/tests/chunk_lds.rs -->\n";
+const END: &str = "<!-- end of LDS tables -->\n";
+
+/// The page with the tables as they are now.
+fn page(stored: &str) -> String {
+    let (before, rest) = stored.split_once(BEGIN).expect("the tables' first mark");
+    let (_, after) = rest.split_once(END).expect("the tables' last mark");
+    format!("{before}{BEGIN}{}{END}{after}", tables())
+}
+
+#[test]
+fn the_tables_of_the_page_are_in_step() {
+    let stored = std::fs::read_to_string(path()).expect("docs/kernels/kda.md");
+    let page = page(&stored);
+    if std::env::var_os("WAVESMITH_WRITE_MANUAL").is_some() {
+        std::fs::write(path(), &page).expect("the docs folder");
+    }
+    let stored = std::fs::read_to_string(path()).expect("docs/kernels/kda.md");
+    assert!(
+        stored == page,
+        "stale: WAVESMITH_WRITE_MANUAL=1 cargo test -p wavesmith-specs --test chunk_lds"
+    );
+}
+
+/// No byte has two owners in one phase, and the overlay wastes less than a tenth of what any needs.
+#[test]
+fn overlays_are_sound_and_tight() {
+    for (kernel, chunk, splits) in rows() {
+        for accuracy in [Accuracy::Bf16, Accuracy::Bf16Split, F16] {
+            let map = spec(kernel, chunk, splits, accuracy, true).lds_map();
+            for (index, a) in map.buffers().iter().enumerate() {
+                assert!(a.offset.is_multiple_of(16), "{a:?}");
+                for b in &map.buffers()[..index] {
+                    let apart = a.end() <= b.offset || b.end() <= a.offset;
+                    assert!(apart || !a.buffer.live.meets(b.buffer.live), "{a:?} {b:?}");
+                }
+            }
+            let slack = map.total_bytes() - map.peak_bytes();
+            assert!(slack * 10 < map.peak_bytes(), "{kernel} {chunk} {splits}: {slack}");
+        }
+    }
+}
+
+#[test]
+fn an_overlay_says_who_follows_whom() {
+    let map = spec(ChunkKernel::Fused, 32, 2, Accuracy::Bf16, true).lds_map();
+    let pairs: Vec<_> =
+        map.handovers().iter().map(|(a, b)| (a.buffer.name, b.buffer.name)).collect();
+    assert!(!pairs.is_empty());
+    let disjoint = spec(ChunkKernel::Fused, 32, 2, Accuracy::Bf16, false).lds_map();
+    assert_eq!(disjoint.handovers().len(), 0);
+}
