@@ -9,7 +9,11 @@ mod float;
 mod int;
 mod mask;
 mod result;
+mod run;
+mod simd;
 mod source;
+
+pub(crate) use simd::{Fused, Width};
 
 use crate::wave::{ROW_LANES, Row};
 
@@ -23,15 +27,6 @@ fn map1(a: &Row, f: impl Fn(u32) -> u32) -> Row {
     let mut out = ZERO;
     for (out, a) in out.iter_mut().zip(a) {
         *out = f(*a);
-    }
-    out
-}
-
-#[inline]
-fn map2(a: &Row, b: &Row, f: impl Fn(u32, u32) -> u32) -> Row {
-    let mut out = ZERO;
-    for lane in 0..ROW_LANES {
-        out[lane] = f(a[lane], b[lane]);
     }
     out
 }

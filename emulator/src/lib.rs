@@ -40,7 +40,7 @@ mod workgroup;
 
 pub use fault::{Cause, ExecutionFault, Fault, LaunchError};
 pub use finding::{Finding, Place, Rule, Site};
-pub use machine::{Alignment, Dispatch, LdsOrder, LoadedObject, Machine, Options};
+pub use machine::{Alignment, Dispatch, HostVectors, LdsOrder, LoadedObject, Machine, Options};
 pub use memory::{Access, BufferId, Memory, MemoryError};
 pub use numerics::{Numerics, UnknownNumerics, WrongNumerics};
 pub use report::{Class, Report};

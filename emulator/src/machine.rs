@@ -30,6 +30,15 @@ pub enum LdsOrder {
     Conservative,
 }
 
+/// How loops over lanes run on the host. The results have equal bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostVectors {
+    /// With AVX2 and FMA where the host has both.
+    Detect,
+    /// With what every host has.
+    Plain,
+}
+
 /// Limits and modes of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -48,6 +57,8 @@ pub struct Options {
     pub numerics: Numerics,
     /// Count each wave, bytes by memory and modelled LDS clocks: [`Stats::detail`](crate::Stats). Costs time.
     pub stats: bool,
+    /// How loops over lanes run on the host.
+    pub host_vectors: HostVectors,
 }
 
 impl Default for Options {
@@ -60,6 +71,7 @@ impl Default for Options {
             lds_order: LdsOrder::Architectural,
             numerics: Numerics::default(),
             stats: false,
+            host_vectors: HostVectors::Detect,
         }
     }
 }

@@ -22,28 +22,37 @@ use crate::wave::{FIRST_ACC, scalar};
 pub(crate) type Handler = for<'e> fn(&mut Exec<'e>, &Prepared) -> Outcome;
 
 const MAX_SPANS: usize = MAX_OPERANDS + 4;
+/// Vector registers that sources of at most 128 bits cover.
+const MAX_VECTORS_READ: usize = 4 * MAX_OPERANDS;
 
-/// An instruction made ready to run.
+/// An instruction made ready to run. What every instruction needs comes first, to share cache lines.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Prepared {
-    /// Address of the instruction.
-    pub pc: u64,
-    /// As decoded.
-    pub inst: Inst,
     /// What runs it.
     pub run: Handler,
-    /// What `run` runs in turn, for DPP, SDWA and dual-issue forms.
-    pub inner: Handler,
-    /// The Y half of a dual-issue pair.
-    pub dual: Option<Box<Prepared>>,
+    /// Address of the instruction.
+    pub pc: u64,
+    /// Architectural and accumulation registers that must be allocated.
+    pub n_vectors: [u16; 2],
+    size_bytes: u8,
+    /// Class for counts.
+    pub class: Class,
+    /// Operation of an approximate result.
+    pub is_approximate: bool,
+    /// Some source has NEG or ABS.
+    pub has_signs: bool,
+    /// CLAMP or OMOD is set.
+    pub has_output: bool,
+    /// Some source is a scalar register or depends on one.
+    pub reads_scalars: bool,
+    n_vectors_read: u8,
+    n_spans: u8,
     /// Results in the order of the row.
     pub dst: [Dest; 2],
-    /// Where the first result goes in the end, when `dst` stages it.
-    pub final_dst: Dest,
+    vectors_read: [u16; MAX_VECTORS_READ],
     /// Sources in the order of the row, then destinations that are read.
     pub src: [Source; MAX_OPERANDS],
-    /// Sources 0 and 1 before they are staged.
-    pub unstaged: [Source; 2],
     /// Width of each source in bits.
     pub bits: [u8; MAX_OPERANDS],
     /// NEG of each source, by position.
@@ -52,43 +61,48 @@ pub(crate) struct Prepared {
     pub abs: [bool; MAX_OPERANDS],
     /// The high half of each 16-bit source is meant, by position.
     pub high: [bool; MAX_OPERANDS],
+    /// The source is an address or part of one, by position.
+    pub is_address: [bool; MAX_OPERANDS],
     /// The high half of a 16-bit result is meant.
     pub is_dst_high: bool,
     /// A result in the low half of a register zeroes the high half.
     pub zeroes_high: bool,
-    /// The source is an address or part of one, by position.
-    pub is_address: [bool; MAX_OPERANDS],
-    /// Some source has NEG or ABS.
-    pub has_signs: bool,
-    /// CLAMP or OMOD is set.
-    pub has_output: bool,
-    /// Class for counts.
-    pub class: Class,
+    spans: [Span; MAX_SPANS],
+    /// What `run` runs in turn, for DPP, SDWA and dual-issue forms.
+    pub inner: Handler,
+    /// The Y half of a dual-issue pair.
+    pub dual: Option<Box<Prepared>>,
+    /// Where the first result goes in the end, when `dst` stages it.
+    pub final_dst: Dest,
+    /// Sources 0 and 1 before they are staged.
+    pub unstaged: [Source; 2],
     /// The ordered queue, or none, that a memory operation belongs to.
     pub queue: Option<Queue>,
     /// The counters that it increments, and how many they are.
     pub counters: ([Counter; 2], usize),
-    /// Architectural and accumulation registers that must be allocated.
-    pub n_vectors: [u16; 2],
-    /// Operation of an approximate result.
-    pub is_approximate: bool,
     /// What wait states it asks for.
     pub profile: Profile,
-    spans: [Span; MAX_SPANS],
-    n_spans: usize,
+    /// As decoded.
+    pub inst: Inst,
 }
 
 impl Prepared {
     /// Registers read and written.
     #[inline]
     pub(crate) fn spans(&self) -> impl Iterator<Item = Span> + use<> {
-        self.spans.into_iter().take(self.n_spans)
+        self.spans.into_iter().take(self.n_spans.into())
     }
 
     /// Address of the next instruction in memory.
     #[inline]
     pub(crate) fn next_pc(&self) -> u64 {
-        self.pc + u64::from(self.inst.size_bytes)
+        self.pc + u64::from(self.size_bytes)
+    }
+
+    /// Vector registers that the sources cover.
+    #[inline]
+    pub(crate) fn vectors_read(&self) -> &[u16] {
+        &self.vectors_read[..self.n_vectors_read.into()]
     }
 
     /// The 16-bit constant of SOPP and SOPK, sign-extended.
@@ -126,9 +140,25 @@ impl Prepared {
     }
 
     fn add_span(&mut self, span: Span) {
-        if self.n_spans < MAX_SPANS && span.count != 0 {
-            self.spans[self.n_spans] = span;
+        if usize::from(self.n_spans) < MAX_SPANS && span.count != 0 {
+            self.spans[usize::from(self.n_spans)] = span;
             self.n_spans += 1;
+        }
+    }
+
+    /// Lists what the sources depend on, once they are final.
+    fn note_sources(&mut self) {
+        for (source, bits) in self.src.iter().zip(self.bits) {
+            match *source {
+                Source::Vector(first) => {
+                    for register in first..first + u16::from(bits.div_ceil(32)) {
+                        self.vectors_read[usize::from(self.n_vectors_read)] = register;
+                        self.n_vectors_read += 1;
+                    }
+                }
+                Source::Scalar(_) | Source::Scc | Source::Vccz => self.reads_scalars = true,
+                Source::None | Source::Const(_) | Source::Execz => {}
+            }
         }
     }
 }
@@ -139,6 +169,7 @@ pub(crate) fn prepare(pc: u64, inst: Inst, target: Target) -> Result<Prepared, C
     if let Some(Dual { op, operands }) = inst.dual {
         let mut second = prepare_half(pc, inst, op, &operands, target)?;
         second.run = second.inner;
+        second.note_sources();
         for span in second.spans() {
             prepared.add_span(span);
         }
@@ -155,6 +186,7 @@ pub(crate) fn prepare(pc: u64, inst: Inst, target: Target) -> Result<Prepared, C
         prepared.src[0] = Source::Vector(forms::SOURCE_STAGE);
         prepared.run = forms::run_dpp;
     }
+    prepared.note_sources();
     Ok(prepared)
 }
 
@@ -196,32 +228,36 @@ fn prepare_half(
         }
     };
     let mut prepared = Prepared {
-        pc,
-        inst,
         run,
-        inner: run,
-        dual: None,
+        pc,
+        n_vectors: [0; 2],
+        size_bytes: inst.size_bytes,
+        class: class(&inst, op),
+        is_approximate,
+        has_signs: false,
+        has_output: inst.mods.clamp || inst.mods.omod != OutputScale::One,
+        reads_scalars: false,
+        n_vectors_read: 0,
+        n_spans: 0,
         dst: [Dest::None; 2],
-        final_dst: Dest::None,
+        vectors_read: [0; MAX_VECTORS_READ],
         src: [Source::None; MAX_OPERANDS],
-        unstaged: [Source::None; 2],
         bits: [32; MAX_OPERANDS],
         neg: [false; MAX_OPERANDS],
         abs: [false; MAX_OPERANDS],
         high: [false; MAX_OPERANDS],
-        zeroes_high: row.zeroes_high_half(target),
         is_address: [false; MAX_OPERANDS],
         is_dst_high: inst.mods.op_sel & 8 != 0,
-        has_signs: false,
-        has_output: inst.mods.clamp || inst.mods.omod != OutputScale::One,
-        class: class(&inst, op),
+        zeroes_high: row.zeroes_high_half(target),
+        spans: [Span::default(); MAX_SPANS],
+        inner: run,
+        dual: None,
+        final_dst: Dest::None,
+        unstaged: [Source::None; 2],
         queue: queue(&inst, op),
         counters: counters(&inst, target),
-        n_vectors: [0; 2],
-        is_approximate,
         profile: Profile::of(&inst, target),
-        spans: [Span::default(); MAX_SPANS],
-        n_spans: 0,
+        inst,
     };
     let is_dual = inst.dual.is_some();
     let (mut n_dst, mut n_src) = (0, 0);

@@ -8,6 +8,7 @@ use isa::wait_states::History;
 
 use crate::checks::waits::Scoreboard;
 use crate::float::FloatMode;
+use crate::lanes::Width;
 use crate::taint::Bits;
 
 /// Lanes in a row.
@@ -16,12 +17,21 @@ pub(crate) const ROW_LANES: usize = 32;
 /// One value a lane.
 pub(crate) type Row = [u32; ROW_LANES];
 
+/// A row as registers store it: no vector of the host crosses a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct AlignedRow(pub Row);
+
 /// First number of the accumulation registers, behind the architectural ones.
 pub(crate) const FIRST_ACC: u16 = 256;
 /// First number of the registers that only the emulator uses, to stage sources and results.
 pub(crate) const FIRST_STAGE: u16 = 512;
 /// Number of staging registers.
-const N_STAGE: u16 = 8;
+const N_STAGE: u16 = 12;
+/// First of three staging registers that scalar sources are spread over.
+pub(crate) const SPREAD_STAGE: u16 = FIRST_STAGE + 8;
+/// A staging register that is always zero.
+pub(crate) const ZERO_STAGE: u16 = FIRST_STAGE + 11;
 /// All vector registers of a wave.
 const N_VECTOR: usize = (FIRST_STAGE + N_STAGE) as usize;
 
@@ -43,11 +53,13 @@ pub(crate) mod scalar {
 #[derive(Debug)]
 pub(crate) struct VectorFile {
     rows_per_register: usize,
-    values: Vec<Row>,
+    /// How the loops over rows are compiled.
+    width: Width,
+    values: Vec<AlignedRow>,
     /// One where a bit is undefined; meaningful only where `tainted` says so.
     undefined: Vec<Row>,
-    /// By row: some bit of some lane is undefined.
-    tainted: Vec<bool>,
+    /// By register, one bit a row: some bit of some lane is undefined.
+    tainted: [u8; N_VECTOR],
 }
 
 impl VectorFile {
@@ -56,18 +68,20 @@ impl VectorFile {
         let n_rows = N_VECTOR * rows_per_register;
         VectorFile {
             rows_per_register,
-            values: vec![[0; ROW_LANES]; n_rows],
+            width: Width::detect(),
+            values: vec![AlignedRow([0; ROW_LANES]); n_rows],
             undefined: vec![[0; ROW_LANES]; n_rows],
-            tainted: vec![false; n_rows],
+            tainted: [0; N_VECTOR],
         }
     }
 
     /// Makes every bit of some registers undefined.
     fn reset(&mut self, first: u16, count: u16) {
         let rows = self.index(first, 0)..self.index(first + count, 0);
-        self.values[rows.clone()].fill([0; ROW_LANES]);
-        self.undefined[rows.clone()].fill([u32::MAX; ROW_LANES]);
-        self.tainted[rows].fill(true);
+        self.values[rows.clone()].fill(AlignedRow([0; ROW_LANES]));
+        self.undefined[rows].fill([u32::MAX; ROW_LANES]);
+        let all_rows = (1 << self.rows_per_register) - 1;
+        self.tainted[usize::from(first)..usize::from(first + count)].fill(all_rows);
     }
 
     #[inline]
@@ -78,19 +92,55 @@ impl VectorFile {
     /// The values of a row of lanes.
     #[inline]
     pub(crate) fn row(&self, register: u16, row: usize) -> &Row {
-        &self.values[self.index(register, row)]
+        &self.values[self.index(register, row)].0
     }
 
     /// Whether some bit of a row of lanes is undefined.
     #[inline]
     pub(crate) fn is_tainted(&self, register: u16, row: usize) -> bool {
-        self.tainted[self.index(register, row)]
+        self.tainted[usize::from(register)] >> row & 1 == 1
+    }
+
+    /// Whether some bit of some register of these is undefined.
+    #[inline]
+    pub(crate) fn is_any_tainted(&self, registers: &[u16]) -> bool {
+        let rows = registers.iter().fold(0, |rows, at| rows | self.tainted[usize::from(*at)]);
+        rows != 0
     }
 
     /// The undefined bits of a row of lanes.
     pub(crate) fn undefined_row(&self, register: u16, row: usize) -> Row {
-        let index = self.index(register, row);
-        if self.tainted[index] { self.undefined[index] } else { [0; ROW_LANES] }
+        let is_tainted = self.is_tainted(register, row);
+        if is_tainted { self.undefined[self.index(register, row)] } else { [0; ROW_LANES] }
+    }
+
+    /// All rows, and how loops over them are compiled.
+    #[inline]
+    pub(crate) fn rows_mut(&mut self) -> (Width, &mut [AlignedRow]) {
+        (self.width, &mut self.values)
+    }
+
+    /// Chooses how loops over rows are compiled.
+    pub(crate) fn set_width(&mut self, width: Width) {
+        self.width = width;
+    }
+
+    /// Says that lanes of a register were written with defined bits.
+    #[inline]
+    pub(crate) fn define(&mut self, register: u16, active: u64) {
+        if self.tainted[usize::from(register)] != 0 {
+            self.define_lanes(register, active);
+        }
+    }
+
+    #[cold]
+    fn define_lanes(&mut self, register: u16, active: u64) {
+        for row in 0..self.rows_per_register {
+            let lanes = (active >> (row * ROW_LANES)) as u32;
+            if self.is_tainted(register, row) {
+                self.set_undefined(register, row, lanes, u32::MAX, &[0; ROW_LANES]);
+            }
+        }
     }
 
     /// Writes the bits `mask` of the lanes of `lanes`, defined. [`VectorFile::taint_row`] says otherwise
@@ -105,7 +155,7 @@ impl VectorFile {
         values: &Row,
     ) {
         let index = self.index(register, row);
-        let old = &mut self.values[index];
+        let old = &mut self.values[index].0;
         if lanes == u32::MAX && mask == u32::MAX {
             *old = *values;
         } else {
@@ -114,8 +164,8 @@ impl VectorFile {
                 *old = *old & !mask | new & mask;
             }
         }
-        if self.tainted[index] {
-            self.set_undefined(index, lanes, mask, &[0; ROW_LANES]);
+        if self.is_tainted(register, row) {
+            self.set_undefined(register, row, lanes, mask, &[0; ROW_LANES]);
         }
     }
 
@@ -129,19 +179,26 @@ impl VectorFile {
         undefined: &Row,
     ) {
         let index = self.index(register, row);
-        if !self.tainted[index] {
+        if !self.is_tainted(register, row) {
             self.undefined[index] = [0; ROW_LANES];
         }
-        self.set_undefined(index, lanes, mask, undefined);
+        self.set_undefined(register, row, lanes, mask, undefined);
     }
 
-    fn set_undefined(&mut self, index: usize, lanes: u32, mask: u32, undefined: &Row) {
+    fn set_undefined(&mut self, register: u16, row: usize, lanes: u32, mask: u32, undefined: &Row) {
+        let index = self.index(register, row);
         let old = &mut self.undefined[index];
         for (lane, (old, new)) in old.iter_mut().zip(undefined).enumerate() {
             let mask = if lanes >> lane & 1 == 1 { mask } else { 0 };
             *old = *old & !mask | new & mask;
         }
-        self.tainted[index] = old.iter().any(|bits| *bits != 0);
+        let is_tainted = old.iter().any(|bits| *bits != 0);
+        self.mark(register, row, is_tainted);
+    }
+
+    fn mark(&mut self, register: u16, row: usize, is_tainted: bool) {
+        let rows = &mut self.tainted[usize::from(register)];
+        *rows = *rows & !(1 << row) | u8::from(is_tainted) << row;
     }
 
     /// The value of one lane of the whole wave.
@@ -152,10 +209,11 @@ impl VectorFile {
 
     /// Value and undefined bits of one lane of the whole wave.
     pub(crate) fn lane_bits(&self, register: u16, lane: usize) -> Bits {
-        let index = self.index(register, lane / ROW_LANES);
-        let undefined =
-            if self.tainted[index] { self.undefined[index][lane % ROW_LANES] } else { 0 };
-        Bits { value: self.values[index][lane % ROW_LANES].into(), undefined: undefined.into() }
+        let (row, at) = (lane / ROW_LANES, lane % ROW_LANES);
+        let index = self.index(register, row);
+        let is_tainted = self.is_tainted(register, row);
+        let undefined = if is_tainted { self.undefined[index][at] } else { 0 };
+        Bits { value: self.values[index].0[at].into(), undefined: undefined.into() }
     }
 
     /// Writes the bits `mask` of one lane of the whole wave.
@@ -168,19 +226,21 @@ impl VectorFile {
         value: u32,
         undefined: u32,
     ) {
-        let index = self.index(register, lane / ROW_LANES);
-        let at = lane % ROW_LANES;
-        let old = &mut self.values[index][at];
+        let (row, at) = (lane / ROW_LANES, lane % ROW_LANES);
+        let index = self.index(register, row);
+        let old = &mut self.values[index].0[at];
         *old = *old & !mask | value & mask;
-        if !self.tainted[index] && undefined & mask == 0 {
+        let is_tainted = self.is_tainted(register, row);
+        if !is_tainted && undefined & mask == 0 {
             return;
         }
-        if !self.tainted[index] {
+        if !is_tainted {
             self.undefined[index] = [0; ROW_LANES];
         }
         let old = &mut self.undefined[index][at];
         *old = *old & !mask | undefined & mask;
-        self.tainted[index] = self.undefined[index].iter().any(|bits| *bits != 0);
+        let is_tainted = self.undefined[index].iter().any(|bits| *bits != 0);
+        self.mark(register, row, is_tainted);
     }
 }
 

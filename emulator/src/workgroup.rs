@@ -8,8 +8,10 @@ use crate::checks::races::Races;
 use crate::exec::Exec;
 use crate::fault::{Cause, ExecutionFault};
 use crate::finding::{Findings, Place};
+use crate::lanes::Width;
 use crate::launch::Launch;
 use crate::lds::Lds;
+use crate::machine::HostVectors;
 use crate::memory::{Cursor, Memory};
 use crate::report::{Counts, Report};
 use crate::scratch::Scratch;
@@ -51,13 +53,21 @@ impl Stopped {
     }
 }
 
+fn new_wave(launch: &Launch<'_>) -> Wave {
+    let mut wave = Wave::new(launch.target);
+    if launch.options.host_vectors == HostVectors::Plain {
+        wave.vectors.set_width(Width::PLAIN);
+    }
+    wave
+}
+
 impl Workgroup {
     pub(crate) fn new(launch: &Launch<'_>) -> Workgroup {
         let width = launch.target.wave_width();
         let n_waves = launch.work_items().div_ceil(width);
         let scratch_bytes = crate::launch::scratch_bytes(&launch.kernel.descriptor);
         Workgroup {
-            waves: (0..n_waves).map(|_| Wave::new(launch.target)).collect(),
+            waves: (0..n_waves).map(|_| new_wave(launch)).collect(),
             scratch: (0..n_waves).map(|_| Scratch::new(scratch_bytes, width)).collect(),
             lds: Lds::new(launch.lds_bytes),
         }

@@ -70,6 +70,18 @@ pub(crate) fn max32(mode: FloatMode, a: u32, b: u32) -> u32 {
     pick(mode, a, b, ordered(a) > ordered(b))
 }
 
+/// The smaller one of two that are not NaN, −0 below +0.
+#[inline]
+pub(crate) fn less32(a: u32, b: u32) -> u32 {
+    if ordered(a) < ordered(b) { a } else { b }
+}
+
+/// The larger one of two that are not NaN, +0 above −0.
+#[inline]
+pub(crate) fn more32(a: u32, b: u32) -> u32 {
+    if ordered(a) > ordered(b) { a } else { b }
+}
+
 /// The number of two operands when one is NaN, the first when it is `better`, otherwise the second.
 #[inline]
 fn pick(mode: FloatMode, a: u32, b: u32, is_first_better: bool) -> u32 {

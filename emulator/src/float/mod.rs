@@ -74,19 +74,23 @@ impl FloatMode {
     }
 }
 
+#[inline]
 pub(crate) fn is_nan32(bits: u32) -> bool {
     bits & !SIGN32 > INF32
 }
 
+#[inline]
 fn is_signalling32(bits: u32) -> bool {
     is_nan32(bits) && bits & QUIET32 == 0
 }
 
+#[inline]
 fn quiet32(bits: u32) -> u32 {
     bits | QUIET32
 }
 
 /// Zero of the same sign instead of a binary32 subnormal.
+#[inline]
 pub(crate) fn flush32(bits: u32) -> u32 {
     if bits & INF32 == 0 { bits & SIGN32 } else { bits }
 }
@@ -104,7 +108,7 @@ pub(crate) fn flush64(bits: u64) -> u64 {
 /// The bits of a result, with the NaN that the operands call for. Free of branches, so that loops over
 /// lanes become vector code.
 #[inline]
-fn canonical<const N: usize>(result: f32, operands: [u32; N]) -> u32 {
+pub(crate) fn canonical<const N: usize>(result: f32, operands: [u32; N]) -> u32 {
     let pick = |nan, bits| if is_nan32(bits) { quiet32(bits) } else { nan };
     let nan = operands.into_iter().rev().fold(CANONICAL_NAN32, pick);
     if result.is_nan() { nan } else { result.to_bits() }

@@ -1,8 +1,8 @@
 //! Float operations: binary32, binary16, binary64, and what finishes their results.
 
-use super::{ZERO, map1, map2, map3};
+use super::{Fused, ZERO, map1, map3, simd};
 use crate::exec::{Exec, Outcome};
-use crate::float;
+use crate::float::{self, FloatMode};
 use crate::prepare::Prepared;
 use crate::taint::{self, Rule};
 use crate::wave::Row;
@@ -11,34 +11,66 @@ use isa::inst::OutputScale;
 impl Exec<'_> {
     /// One binary32 source and result.
     pub(crate) fn float1(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32) -> Outcome {
-        let is_undefined = self.is_any_undefined(inst);
-        for row in self.rows() {
-            let mut x = ZERO;
-            let mut out = map1(self.float_row(inst, 0, row, &mut x), &f);
-            self.finish(inst, &mut out);
-            let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
-            self.put(inst, row, &out, shadow);
-        }
-        Ok(())
+        self.float3(inst, |a, _, _| f(a))
     }
 
     /// Two binary32 sources, binary32 result.
     pub(crate) fn float2(&mut self, inst: &Prepared, f: impl Fn(u32, u32) -> u32) -> Outcome {
-        let is_undefined = self.is_any_undefined(inst);
-        for row in self.rows() {
-            let (mut x, mut y) = (ZERO, ZERO);
-            let (a, b) =
-                (self.float_row(inst, 0, row, &mut x), self.float_row(inst, 1, row, &mut y));
-            let mut out = map2(a, b, &f);
-            self.finish(inst, &mut out);
-            let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
-            self.put(inst, row, &out, shadow);
-        }
-        Ok(())
+        self.float3(inst, |a, b, _| f(a, b))
     }
 
     /// Three binary32 sources, binary32 result.
     pub(crate) fn float3(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
+        if self.is_plain(inst) {
+            let run = |width, file: &mut [_], at: &_| simd::map_signed(width, file, at, f);
+            return self.run_lanes(inst, taint::any, run);
+        }
+        self.float_slowly(inst, f)
+    }
+
+    /// Up to three binary32 sources and the host's operation on them; a NaN result is chosen among the
+    /// sources in their order.
+    pub(crate) fn arithmetic(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(Fused, f32, f32, f32) -> f32,
+    ) -> Outcome {
+        if self.is_plain(inst) {
+            let run = |width, file: &mut [_], at: &_| simd::arithmetic(width, file, at, f);
+            return self.run_lanes(inst, taint::any, run);
+        }
+        self.float_slowly(inst, |a, b, c| {
+            let [x, y, z] = [a, b, c].map(f32::from_bits);
+            float::canonical(f(Fused::Software, x, y, z), [a, b, c])
+        })
+    }
+
+    /// Up to three binary32 sources, and a function that has a shorter form where no source is NaN.
+    pub(crate) fn minmax(
+        &mut self,
+        inst: &Prepared,
+        of_numbers: impl Fn(u32, u32, u32) -> u32,
+        of_everything: impl Fn(FloatMode, u32, u32, u32) -> u32,
+    ) -> Outcome {
+        let mode = self.wave.mode;
+        let of_everything = |a: u32, b: u32, c: u32| of_everything(mode, a, b, c);
+        if self.is_plain(inst) {
+            return self.run_lanes(inst, taint::any, |width, file, at| {
+                simd::numbers(width, file, at, of_numbers, of_everything);
+            });
+        }
+        self.float_slowly(inst, of_everything)
+    }
+
+    /// Neither flushing nor modifiers of the output.
+    #[inline]
+    fn is_plain(&self, inst: &Prepared) -> bool {
+        let mode = &self.wave.mode;
+        !(inst.has_output | mode.flush_sources32 | mode.flush_results32)
+    }
+
+    /// With flushing and the modifiers of the output.
+    fn float_slowly(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
             let (mut x, mut y, mut z) = (ZERO, ZERO, ZERO);

@@ -1,6 +1,6 @@
 //! Integer operations: 32, 64 and 16 bits.
 
-use super::{ZERO, map1, map2, map3};
+use super::{ZERO, map3, simd};
 use crate::exec::{Exec, Outcome};
 use crate::prepare::Prepared;
 use crate::taint::Rule;
@@ -9,14 +9,7 @@ use crate::wave::ROW_LANES;
 impl Exec<'_> {
     /// One 32-bit source.
     pub(crate) fn int1(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32, rule: Rule) -> Outcome {
-        let is_undefined = self.is_any_undefined(inst);
-        for row in self.rows() {
-            let mut x = ZERO;
-            let out = map1(self.source_row(inst, 0, row, &mut x), &f);
-            let shadow = self.shadow_if(is_undefined, inst, row, rule);
-            self.put(inst, row, &out, shadow);
-        }
-        Ok(())
+        self.int3(inst, |a, _, _| f(a), rule)
     }
 
     /// Two 32-bit sources.
@@ -26,16 +19,7 @@ impl Exec<'_> {
         f: impl Fn(u32, u32) -> u32,
         rule: Rule,
     ) -> Outcome {
-        let is_undefined = self.is_any_undefined(inst);
-        for row in self.rows() {
-            let (mut x, mut y) = (ZERO, ZERO);
-            let (a, b) =
-                (self.source_row(inst, 0, row, &mut x), self.source_row(inst, 1, row, &mut y));
-            let out = map2(a, b, &f);
-            let shadow = self.shadow_if(is_undefined, inst, row, rule);
-            self.put(inst, row, &out, shadow);
-        }
-        Ok(())
+        self.int3(inst, |a, b, _| f(a, b), rule)
     }
 
     /// Three 32-bit sources.
@@ -45,16 +29,7 @@ impl Exec<'_> {
         f: impl Fn(u32, u32, u32) -> u32,
         rule: Rule,
     ) -> Outcome {
-        let is_undefined = self.is_any_undefined(inst);
-        for row in self.rows() {
-            let (mut x, mut y, mut z) = (ZERO, ZERO, ZERO);
-            let (a, b) =
-                (self.source_row(inst, 0, row, &mut x), self.source_row(inst, 1, row, &mut y));
-            let out = map3(a, b, self.source_row(inst, 2, row, &mut z), &f);
-            let shadow = self.shadow_if(is_undefined, inst, row, rule);
-            self.put(inst, row, &out, shadow);
-        }
-        Ok(())
+        self.run_lanes(inst, rule, |width, file, at| simd::map(width, file, at, f))
     }
 
     /// Up to three sources of any width, handed over as 64 bits; the result has 64 bits.

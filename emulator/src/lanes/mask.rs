@@ -1,10 +1,10 @@
 //! Operations that read or write one bit a lane: carries, compares.
 
-use super::{Shadow, ZERO, low};
+use super::{Shadow, ZERO, low, simd};
 use crate::exec::{Exec, Outcome};
 use crate::prepare::Prepared;
 use crate::taint::{self, Bits};
-use crate::wave::ROW_LANES;
+use crate::wave::{ROW_LANES, ZERO_STAGE};
 
 impl Exec<'_> {
     /// The lanes of a mask source that are set.
@@ -15,6 +15,26 @@ impl Exec<'_> {
             value: self.uniform(source) & wave_mask,
             undefined: self.uniform_undefined(source) & wave_mask,
         }
+    }
+
+    /// `mask ? source 1 : source 0`, lane by lane; NEG and ABS as on binary32.
+    pub(crate) fn select_lanes(
+        &mut self,
+        inst: &Prepared,
+        mask: u64,
+        shadows: [Shadow; 2],
+    ) -> Outcome {
+        self.run_shadowed(inst, shadows, |width, file, at| {
+            simd::select(width, file, at, mask, |a, b, choice| if choice { b } else { a });
+        })
+    }
+
+    /// One bit a lane from two 32-bit sources; NEG and ABS as on binary32.
+    #[inline]
+    pub(crate) fn test_lanes(&mut self, inst: &Prepared, f: impl Fn(u32, u32) -> bool) -> u64 {
+        let operands = self.operands(inst, ZERO_STAGE);
+        let (width, file) = self.wave.vectors.rows_mut();
+        simd::test(width, file, &operands, f)
     }
 
     /// Two 32-bit sources, a carry in (source 2, where the row has it) and a carry out to the second
@@ -74,25 +94,19 @@ impl Exec<'_> {
         Some(shadow)
     }
 
-    /// A comparison: the rows' bits to the first destination, or to EXEC.
-    pub(crate) fn compare(&mut self, inst: &Prepared, rows: impl Fn(&Self, usize) -> u32) -> Bits {
-        let is_undefined = self.is_any_undefined(inst);
-        let mut result = Bits::default();
-        for row in self.rows() {
-            result.value |= u64::from(rows(self, row)) << (row * ROW_LANES);
-        }
-        if is_undefined {
-            let undefined = |lane: usize| {
-                (self.source_bits(inst, 0, lane).undefined
-                    | self.source_bits(inst, 1, lane).undefined)
-                    != 0
-            };
-            result.undefined =
-                (0..self.wave.width as usize).map(|lane| u64::from(undefined(lane)) << lane).sum();
-        }
-        Bits {
-            value: result.value & self.wave.active,
-            undefined: result.undefined & self.wave.active,
-        }
+    /// The active lanes of a comparison's result, with its undefined bits.
+    pub(crate) fn compared(&self, inst: &Prepared, value: u64) -> Bits {
+        let undefined = if self.is_any_undefined(inst) { self.undefined_lanes(inst) } else { 0 };
+        Bits { value: value & self.wave.active, undefined: undefined & self.wave.active }
+    }
+
+    /// Lanes in which source 0 or source 1 has an undefined bit.
+    #[cold]
+    fn undefined_lanes(&self, inst: &Prepared) -> u64 {
+        let undefined = |lane: usize| {
+            let bits = |k: usize| self.source_bits(inst, k, lane).undefined;
+            (bits(0) | bits(1)) != 0
+        };
+        (0..self.wave.width as usize).map(|lane| u64::from(undefined(lane)) << lane).sum()
     }
 }

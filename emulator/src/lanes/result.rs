@@ -10,7 +10,7 @@ use crate::wave::{ROW_LANES, Row};
 impl Exec<'_> {
     /// The undefined bits of a row of results, by a rule.
     #[cold]
-    fn shadow(&self, inst: &Prepared, row: usize, rule: Rule) -> Shadow {
+    pub(super) fn shadow(&self, inst: &Prepared, row: usize, rule: Rule) -> Shadow {
         let lanes = (0..ROW_LANES).map(|lane| {
             let at = row * ROW_LANES + lane;
             let has = |k: usize| inst.src[k] != Source::None;

@@ -147,12 +147,13 @@ impl Exec<'_> {
     /// Whether some source has undefined bits.
     #[inline]
     pub(crate) fn is_any_undefined(&self, inst: &Prepared) -> bool {
+        self.wave.vectors.is_any_tainted(inst.vectors_read())
+            || inst.reads_scalars && self.is_any_scalar_undefined(inst)
+    }
+
+    fn is_any_scalar_undefined(&self, inst: &Prepared) -> bool {
         inst.src.iter().zip(&inst.bits).any(|(source, bits)| match *source {
-            Source::Vector(register) => (0..u16::from(bits.div_ceil(32))).any(|word| {
-                (0..self.wave.n_rows())
-                    .any(|row| self.wave.vectors.is_tainted(register + word, row))
-            }),
-            Source::None | Source::Const(_) | Source::Execz => false,
+            Source::Vector(_) | Source::None | Source::Const(_) | Source::Execz => false,
             uniform => {
                 let undefined = self.uniform_undefined(uniform);
                 (if *bits <= 32 { undefined & 0xffff_ffff } else { undefined }) != 0
@@ -196,6 +197,6 @@ impl Exec<'_> {
 }
 
 /// Bits of the sign to clear and to flip for ABS and NEG.
-fn signs(inst: &Prepared, k: usize, sign: u32) -> (u32, u32) {
+pub(super) fn signs(inst: &Prepared, k: usize, sign: u32) -> (u32, u32) {
     (if inst.abs[k] { sign } else { 0 }, if inst.neg[k] { sign } else { 0 })
 }

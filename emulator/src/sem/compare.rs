@@ -9,7 +9,7 @@ use isa::Op;
 use isa::table::{Compare, CompareType, Test};
 
 use crate::exec::{Exec, Outcome};
-use crate::float::{class16, class32, class64, f16_to_f64};
+use crate::float::{class16, class32, class64, f16_to_f64, flush32};
 use crate::operand::Dest;
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact};
@@ -32,8 +32,8 @@ pub(crate) fn meaning(op: Compare) -> Meaning {
         CompareType::F64 => Exact(|x, i| x.compare_wide(i, true, |a, b| f64::from_bits(a).partial_cmp(&f64::from_bits(b)))),
         CompareType::I16 => Exact(|x, i| x.compare_halves(i, false, |a, b| Some(signed(sign_extend(a, 16)).cmp(&signed(sign_extend(b, 16)))))),
         CompareType::U16 => Exact(|x, i| x.compare_halves(i, false, |a, b| Some(a.cmp(&b)))),
-        CompareType::I32 => Exact(|x, i| x.compare_ints(i, |bits| bits ^ 0x8000_0000)),
-        CompareType::U32 => Exact(|x, i| x.compare_ints(i, |bits| bits)),
+        CompareType::I32 => Exact(|x, i| x.compare_ints(i, signed)),
+        CompareType::U32 => Exact(|x, i| x.compare_ints(i, |bits| signed(bits ^ 0x8000_0000))),
         CompareType::I64 => Exact(|x, i| x.compare_wide(i, false, |a, b| Some(a.cast_signed().cmp(&b.cast_signed())))),
         CompareType::U64 => Exact(|x, i| x.compare_wide(i, false, |a, b| Some(a.cmp(&b)))),
     }
@@ -80,8 +80,8 @@ fn gather(f: impl Fn(usize) -> bool) -> u32 {
 
 impl Exec<'_> {
     /// Writes a compare's result where the instruction says.
-    fn finish_compare(&mut self, inst: &Prepared, rows: impl Fn(&Self, usize) -> u32) -> Outcome {
-        let bits = self.compare(inst, rows);
+    fn finish_compare(&mut self, inst: &Prepared, value: u64) -> Outcome {
+        let bits = self.compared(inst, value);
         self.set_lane_mask(inst, inst.dst[0], bits);
         if matches!(inst.inst.op, Op::Compare(Compare { writes_exec: true, .. })) {
             self.set_lane_mask(inst, Dest::Scalar(scalar::EXEC), bits);
@@ -89,40 +89,63 @@ impl Exec<'_> {
         Ok(())
     }
 
-    fn compare_floats(&mut self, inst: &Prepared) -> Outcome {
-        let test = test(inst);
-        self.finish_compare(inst, |exec, row| {
-            let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
-            let a = exec.float_row(inst, 0, row, &mut x).map(f32::from_bits);
-            let b = exec.float_row(inst, 1, row, &mut y).map(f32::from_bits);
-            match test {
-                Test::Lt => gather(|lane| a[lane] < b[lane]),
-                Test::Eq => gather(|lane| a[lane] == b[lane]),
-                Test::Le => gather(|lane| a[lane] <= b[lane]),
-                Test::Gt => gather(|lane| a[lane] > b[lane]),
-                Test::Ge => gather(|lane| a[lane] >= b[lane]),
-                test => gather(|lane| holds(test, a[lane].partial_cmp(&b[lane]))),
-            }
-        })
+    /// Writes a compare's result, given by row.
+    fn compare_rows(&mut self, inst: &Prepared, rows: impl Fn(&Self, usize) -> u32) -> Outcome {
+        let value = self.rows().map(|row| u64::from(rows(self, row)) << (row * ROW_LANES)).sum();
+        self.finish_compare(inst, value)
     }
 
-    /// 32-bit integers; `order` maps them to the order of unsigned numbers.
-    fn compare_ints(&mut self, inst: &Prepared, order: impl Fn(u32) -> u32) -> Outcome {
-        let test = test(inst);
-        self.finish_compare(inst, |exec, row| {
-            let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
-            let a = exec.source_row(inst, 0, row, &mut x).map(&order);
-            let b = exec.source_row(inst, 1, row, &mut y).map(&order);
-            match test {
-                Test::Lt => gather(|lane| a[lane] < b[lane]),
-                Test::Eq => gather(|lane| a[lane] == b[lane]),
-                Test::Le => gather(|lane| a[lane] <= b[lane]),
-                Test::Gt => gather(|lane| a[lane] > b[lane]),
-                Test::Lg => gather(|lane| a[lane] != b[lane]),
-                Test::Ge => gather(|lane| a[lane] >= b[lane]),
-                test => gather(|lane| holds(test, Some(a[lane].cmp(&b[lane])))),
-            }
-        })
+    fn compare_floats(&mut self, inst: &Prepared) -> Outcome {
+        let value = if self.wave.mode.flush_sources32 {
+            self.test_floats(inst, |bits| f32::from_bits(flush32(bits)))
+        } else {
+            self.test_floats(inst, f32::from_bits)
+        };
+        self.finish_compare(inst, value)
+    }
+
+    fn test_floats(&mut self, inst: &Prepared, value: impl Fn(u32) -> f32) -> u64 {
+        macro_rules! lanes {
+            (|$a:ident, $b:ident| $holds:expr) => {
+                self.test_lanes(inst, |$a, $b| {
+                    let ($a, $b) = (value($a), value($b));
+                    $holds
+                })
+            };
+        }
+        match test(inst) {
+            Test::False | Test::Class => 0,
+            Test::True => u64::MAX,
+            Test::Lt => lanes!(|a, b| a < b),
+            Test::Nlt => !lanes!(|a, b| a < b),
+            Test::Le => lanes!(|a, b| a <= b),
+            Test::Nle => !lanes!(|a, b| a <= b),
+            Test::Gt => lanes!(|a, b| a > b),
+            Test::Ngt => !lanes!(|a, b| a > b),
+            Test::Ge => lanes!(|a, b| a >= b),
+            Test::Nge => !lanes!(|a, b| a >= b),
+            Test::Eq => lanes!(|a, b| a == b),
+            Test::Neq => !lanes!(|a, b| a == b),
+            Test::Lg => lanes!(|a, b| a < b || a > b),
+            Test::Nlg => !lanes!(|a, b| a < b || a > b),
+            Test::U => lanes!(|a, b| a.is_nan() || b.is_nan()),
+            Test::O => !lanes!(|a, b| a.is_nan() || b.is_nan()),
+        }
+    }
+
+    /// 32-bit integers; `order` maps them to the order of signed numbers.
+    fn compare_ints(&mut self, inst: &Prepared, order: impl Fn(u32) -> i32) -> Outcome {
+        let value = match test(inst) {
+            Test::Lt | Test::Nge => self.test_lanes(inst, |a, b| order(a) < order(b)),
+            Test::Ge | Test::Nlt => !self.test_lanes(inst, |a, b| order(a) < order(b)),
+            Test::Gt | Test::Nle => self.test_lanes(inst, |a, b| order(a) > order(b)),
+            Test::Le | Test::Ngt => !self.test_lanes(inst, |a, b| order(a) > order(b)),
+            Test::Eq | Test::Nlg => self.test_lanes(inst, |a, b| a == b),
+            Test::Lg | Test::Neq => !self.test_lanes(inst, |a, b| a == b),
+            Test::O | Test::True => u64::MAX,
+            Test::U | Test::False | Test::Class => 0,
+        };
+        self.finish_compare(inst, value)
     }
 
     fn compare_halves(
@@ -132,7 +155,7 @@ impl Exec<'_> {
         order: impl Fn(u32, u32) -> Option<Ordering>,
     ) -> Outcome {
         let test = test(inst);
-        self.finish_compare(inst, |exec, row| {
+        self.compare_rows(inst, |exec, row| {
             let source = |k: usize| {
                 if is_float {
                     exec.half_float_row(inst, k, row)
@@ -152,7 +175,7 @@ impl Exec<'_> {
         order: impl Fn(u64, u64) -> Option<Ordering>,
     ) -> Outcome {
         let test = test(inst);
-        self.finish_compare(inst, |exec, row| {
+        self.compare_rows(inst, |exec, row| {
             let source = |k: usize| {
                 if is_float { exec.double_row(inst, k, row) } else { exec.wide_row(inst, k, row) }
             };
@@ -167,7 +190,7 @@ impl Exec<'_> {
         inst: &Prepared,
         classes: impl Fn(&Self, usize) -> [u32; ROW_LANES],
     ) -> Outcome {
-        self.finish_compare(inst, |exec, row| {
+        self.compare_rows(inst, |exec, row| {
             let (classes, mut x) = (classes(exec, row), [0; ROW_LANES]);
             let masks = exec.source_row(inst, 1, row, &mut x);
             gather(|lane| classes[lane] & masks[lane] != 0)

@@ -41,12 +41,12 @@ pub(crate) fn meaning(op: Float) -> Meaning {
         Float::VFrexpMantF64 => Exact(|x, i| x.double(i, |a, _, _| frexp_significand64(a))),
 
         // Two sources.
-        Float::VAddF32 => Exact(|x, i| x.float2(i, add32)),
-        Float::VSubF32 => Exact(|x, i| x.float2(i, sub32)),
+        Float::VAddF32 => Exact(|x, i| x.arithmetic(i, |_, a, b, _| a + b)),
+        Float::VSubF32 => Exact(|x, i| x.arithmetic(i, |_, a, b, _| a - b)),
         Float::VSubrevF32 => Exact(|x, i| x.float2(i, |a, b| sub32(b, a))),
-        Float::VMulF32 => Exact(|x, i| x.float2(i, mul32)),
-        Float::VMinF32 => Exact(|x, i| { let m = x.wave.mode; x.float2(i, |a, b| min32(m, a, b)) }),
-        Float::VMaxF32 => Exact(|x, i| { let m = x.wave.mode; x.float2(i, |a, b| max32(m, a, b)) }),
+        Float::VMulF32 => Exact(|x, i| x.arithmetic(i, |_, a, b, _| a * b)),
+        Float::VMinF32 => Exact(|x, i| x.minmax(i, |a, b, _| less32(a, b), |m, a, b, _| min32(m, a, b))),
+        Float::VMaxF32 => Exact(|x, i| x.minmax(i, |a, b, _| more32(a, b), |m, a, b, _| max32(m, a, b))),
         Float::VMulDx9ZeroF32 => Exact(|x, i| x.float2(i, mul_legacy32)),
         Float::VAddF64 => Exact(|x, i| x.double(i, |a, b, _| add64(a, b))),
         Float::VMulF64 => Exact(|x, i| x.double(i, |a, b, _| mul64(a, b))),
@@ -56,18 +56,18 @@ pub(crate) fn meaning(op: Float) -> Meaning {
         Float::VLdexpF64 => Exact(|x, i| x.double(i, |a, b, _| ldexp64(a, (b as u32).cast_signed()))),
 
         // Multiply-add.
-        Float::VFmacF32 | Float::VFmaakF32 | Float::VFmaF32 => Exact(|x, i| x.float3(i, fma32)),
-        Float::VFmamkF32 => Exact(|x, i| x.float3(i, fma32)),
+        Float::VFmacF32 | Float::VFmaakF32 | Float::VFmaF32 => Exact(|x, i| x.arithmetic(i, |fused, a, b, c| fused.multiply_add(a, b, c))),
+        Float::VFmamkF32 => Exact(|x, i| x.arithmetic(i, |fused, a, b, c| fused.multiply_add(a, b, c))),
         Float::VFmacF64 | Float::VFmaF64 => Exact(|x, i| x.double(i, fma64)),
 
         // Three sources.
-        Float::VMin3F32 => Exact(|x, i| { let m = x.wave.mode; x.float3(i, |a, b, c| min32(m, min32(m, a, b), c)) }),
-        Float::VMax3F32 => Exact(|x, i| { let m = x.wave.mode; x.float3(i, |a, b, c| max32(m, max32(m, a, b), c)) }),
+        Float::VMin3F32 => Exact(|x, i| x.minmax(i, |a, b, c| less32(less32(a, b), c), |m, a, b, c| min32(m, min32(m, a, b), c))),
+        Float::VMax3F32 => Exact(|x, i| x.minmax(i, |a, b, c| more32(more32(a, b), c), |m, a, b, c| max32(m, max32(m, a, b), c))),
         Float::VMed3F32 => Exact(|x, i| { let m = x.wave.mode; x.float3(i, |a, b, c| med3_32(m, a, b, c)) }),
         Float::VMinimum3F32 => Exact(|x, i| x.float3(i, |a, b, c| minimum32(minimum32(a, b), c))),
         Float::VMaximum3F32 => Exact(|x, i| x.float3(i, |a, b, c| maximum32(maximum32(a, b), c))),
-        Float::VMaxminF32 => Exact(|x, i| { let m = x.wave.mode; x.float3(i, |a, b, c| min32(m, max32(m, a, b), c)) }),
-        Float::VMinmaxF32 => Exact(|x, i| { let m = x.wave.mode; x.float3(i, |a, b, c| max32(m, min32(m, a, b), c)) }),
+        Float::VMaxminF32 => Exact(|x, i| x.minmax(i, |a, b, c| less32(more32(a, b), c), |m, a, b, c| min32(m, max32(m, a, b), c))),
+        Float::VMinmaxF32 => Exact(|x, i| x.minmax(i, |a, b, c| more32(less32(a, b), c), |m, a, b, c| max32(m, min32(m, a, b), c))),
         Float::VDivScaleF32 => Exact(|x, i| x.div_scale32(i)),
         Float::VDivFmasF32 => Exact(|x, i| x.div_fmas32(i)),
         Float::VDivFixupF32 => Exact(|x, i| x.float3(i, div_fixup32)),

@@ -140,20 +140,13 @@ impl Exec<'_> {
     /// `mask ? source 1 : source 0`, lane by lane; NEG and ABS as on binary32.
     pub(crate) fn select32(&mut self, inst: &Prepared) -> Outcome {
         let choice = self.mask_source(inst, 2);
-        let is_undefined = self.is_any_undefined(inst);
-        for row in self.rows() {
-            let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
-            let (a, b) =
-                (self.signed_row(inst, 0, row, &mut x), self.signed_row(inst, 1, row, &mut y));
-            let bits = (choice.value >> (row * ROW_LANES)) as u32;
-            let mut out = [0; ROW_LANES];
-            for lane in 0..ROW_LANES {
-                out[lane] = if bits >> lane & 1 == 1 { b[lane] } else { a[lane] };
+        let mut shadows = [None, None];
+        if self.is_any_undefined(inst) {
+            for row in self.rows() {
+                shadows[row] = self.select_shadow(inst, row, choice);
             }
-            let shadow = if is_undefined { self.select_shadow(inst, row, choice) } else { None };
-            self.put(inst, row, &out, shadow);
         }
-        Ok(())
+        self.select_lanes(inst, choice.value, shadows)
     }
 
     /// A choice between equal bits is defined whatever the mask bit is.

@@ -24,6 +24,7 @@ use isa::{Op, Operand, Target};
 
 use crate::exec::Exec;
 use crate::finding::Findings;
+use crate::lanes::Width;
 use crate::lds::Lds;
 use crate::machine::Options;
 use crate::memory::{Cursor, Memory};
@@ -145,9 +146,26 @@ impl Lab {
         self.read(&wave)
     }
 
-    /// Runs the instruction on a wave that `setup` fills, with some lanes active.
-    pub fn run_on(&self, exec: u64, setup: impl FnOnce(&mut Wave)) -> Wave {
+    /// Runs the instruction on a wave that `setup` fills, with some lanes active: with the host's widest
+    /// vectors, and with plain ones to the same bits.
+    pub fn run_on(&self, exec: u64, setup: impl Fn(&mut Wave)) -> Wave {
+        let mut wave = self.run_at(Width::detect(), exec, &setup);
+        let mut plain = self.run_at(Width::PLAIN, exec, &setup);
+        let rows = wave.vectors.rows_mut().1.iter().map(|row| row.0);
+        let differing =
+            rows.zip(plain.vectors.rows_mut().1).position(|(row, plain)| row != plain.0);
+        assert_eq!(differing, None, "{:?}: row of the wave that vectors change", self.inst.op);
+        for register in 0..=scalar::EXEC_HI {
+            let scalar =
+                |wave: &Wave| (wave.scalars.get(register), wave.scalars.undefined(register));
+            assert_eq!(scalar(&wave), scalar(&plain), "{:?}: s{register}", self.inst.op);
+        }
+        wave
+    }
+
+    fn run_at(&self, width: Width, exec: u64, setup: impl Fn(&mut Wave)) -> Wave {
         let mut wave = Wave::new(self.target);
+        wave.vectors.set_width(width);
         wave.n_vectors = [256, 256];
         wave.reset(0, 0, self.mode);
         wave.scc = self.scc;

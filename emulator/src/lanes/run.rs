@@ -1,0 +1,94 @@
+//! Running a loop over the rows of a wave: operands found, undefined bits followed.
+
+use super::simd::{Operands, Place, Width};
+use super::source::signs;
+use super::{Shadow, low};
+use crate::exec::{Exec, Outcome};
+use crate::float::SIGN32;
+use crate::operand::{Dest, Source};
+use crate::prepare::Prepared;
+use crate::taint::Rule;
+use crate::wave::{AlignedRow, ROW_LANES, SPREAD_STAGE, ZERO_STAGE};
+
+impl Exec<'_> {
+    /// Where the first three sources lie as 32-bit values, and where a result goes.
+    #[inline]
+    pub(super) fn operands(&self, inst: &Prepared, result: u16) -> Operands {
+        let rows = self.wave.n_rows();
+        let place = |k: usize| {
+            let (register, step, spread) = match inst.src[k] {
+                Source::Vector(register) => (register, 1, None),
+                Source::None => (ZERO_STAGE, 0, None),
+                uniform => (SPREAD_STAGE + k as u16, 0, Some(low(self.uniform(uniform)))),
+            };
+            let first = usize::from(register) * rows;
+            Place { first, step, spread, keep: u32::MAX, flip: 0 }
+        };
+        let mut operands = Operands {
+            result: usize::from(result) * rows,
+            sources: [place(0), place(1), place(2)],
+            n_rows: rows,
+            active: self.wave.active,
+            has_signs: inst.has_signs,
+        };
+        if inst.has_signs {
+            for (k, source) in operands.sources.iter_mut().enumerate() {
+                let (clear, flip) = signs(inst, k, SIGN32);
+                (source.keep, source.flip) = (!clear, flip);
+            }
+        }
+        operands
+    }
+
+    /// Runs a loop that writes 32-bit results, and follows undefined bits by a rule.
+    #[inline]
+    pub(super) fn run_lanes(
+        &mut self,
+        inst: &Prepared,
+        rule: Rule,
+        run: impl FnOnce(Width, &mut [AlignedRow], &Operands),
+    ) -> Outcome {
+        let shadows =
+            if self.is_any_undefined(inst) { self.shadows(inst, rule) } else { [None, None] };
+        self.run_shadowed(inst, shadows, run)
+    }
+
+    /// Runs a loop that writes 32-bit results with these undefined bits a row.
+    #[inline]
+    pub(super) fn run_shadowed(
+        &mut self,
+        inst: &Prepared,
+        shadows: [Shadow; 2],
+        run: impl FnOnce(Width, &mut [AlignedRow], &Operands),
+    ) -> Outcome {
+        let Dest::Vector(register) = inst.dst[0] else { return Ok(()) };
+        let operands = self.operands(inst, register);
+        let (width, file) = self.wave.vectors.rows_mut();
+        run(width, file, &operands);
+        self.wave.vectors.define(register, self.wave.active);
+        if shadows.iter().any(Option::is_some) {
+            self.taint_rows(register, &shadows);
+        }
+        Ok(())
+    }
+
+    /// The undefined bits of all rows of results, by a rule.
+    #[cold]
+    fn shadows(&self, inst: &Prepared, rule: Rule) -> [Shadow; 2] {
+        let mut shadows = [None, None];
+        for row in self.rows() {
+            shadows[row] = self.shadow(inst, row, rule);
+        }
+        shadows
+    }
+
+    #[cold]
+    fn taint_rows(&mut self, register: u16, shadows: &[Shadow; 2]) {
+        for (row, shadow) in shadows.iter().enumerate() {
+            if let Some(shadow) = shadow {
+                let lanes = (self.wave.active >> (row * ROW_LANES)) as u32;
+                self.wave.vectors.taint_row(register, row, lanes, u32::MAX, &shadow[0]);
+            }
+        }
+    }
+}
