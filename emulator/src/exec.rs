@@ -77,7 +77,6 @@ impl Exec<'_> {
         Ok(left)
     }
 
-    #[cold]
     fn count_approximate(&mut self, inst: &Prepared) {
         self.counts.add_approximate(inst.inst.op);
         if let Some(dual) = &inst.inst.dual {

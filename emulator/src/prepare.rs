@@ -16,7 +16,7 @@ use crate::operand::{Dest, Source, Span, dest, source, special_slot};
 use crate::report::Class;
 use crate::sem::forms;
 use crate::sem::{self, Meaning};
-use crate::wave::{FIRST_ACC, scalar};
+use crate::wave::{FIRST_ACC, SPREAD_STAGE, ZERO_STAGE, scalar};
 
 /// What executes an instruction.
 pub(crate) type Handler = for<'e> fn(&mut Exec<'e>, &Prepared) -> Outcome;
@@ -24,6 +24,8 @@ pub(crate) type Handler = for<'e> fn(&mut Exec<'e>, &Prepared) -> Outcome;
 const MAX_SPANS: usize = MAX_OPERANDS + 4;
 /// Vector registers that sources of at most 128 bits cover.
 const MAX_VECTORS_READ: usize = 4 * MAX_OPERANDS;
+/// As many as most instructions have.
+pub(crate) const FIRST_VECTORS_READ: usize = 4;
 
 /// An instruction made ready to run. What every instruction needs comes first, to share cache lines.
 #[derive(Debug)]
@@ -51,6 +53,13 @@ pub(crate) struct Prepared {
     /// Results in the order of the row.
     pub dst: [Dest; 2],
     vectors_read: [u16; MAX_VECTORS_READ],
+    /// The vector register that holds each of the first three sources; scalars and constants are spread over
+    /// a staging register.
+    pub lanes_in: [u16; 3],
+    /// Vector registers from one row of lanes to the next, zero where all rows are the same.
+    pub lane_steps: [u8; 3],
+    /// Sources, one bit each, that have to be spread.
+    pub spread: u8,
     /// Sources in the order of the row, then destinations that are read.
     pub src: [Source; MAX_OPERANDS],
     /// Width of each source in bits.
@@ -99,10 +108,12 @@ impl Prepared {
         self.pc + u64::from(self.size_bytes)
     }
 
-    /// Vector registers that the sources cover.
+    /// The first vector registers that the sources cover, filled up with one that is always defined, and the
+    /// other ones.
     #[inline]
-    pub(crate) fn vectors_read(&self) -> &[u16] {
-        &self.vectors_read[..self.n_vectors_read.into()]
+    pub(crate) fn vectors_read(&self) -> (&[u16; FIRST_VECTORS_READ], &[u16]) {
+        let (first, more) = self.vectors_read.split_first_chunk().expect("a longer list");
+        (first, &more[..usize::from(self.n_vectors_read).saturating_sub(FIRST_VECTORS_READ)])
     }
 
     /// The 16-bit constant of SOPP and SOPK, sign-extended.
@@ -148,6 +159,16 @@ impl Prepared {
 
     /// Lists what the sources depend on, once they are final.
     fn note_sources(&mut self) {
+        for (k, source) in self.src.iter().take(3).enumerate() {
+            (self.lanes_in[k], self.lane_steps[k]) = match *source {
+                Source::Vector(register) => (register, 1),
+                Source::None => (ZERO_STAGE, 0),
+                _ => {
+                    self.spread |= 1 << k;
+                    (SPREAD_STAGE + k as u16, 0)
+                }
+            };
+        }
         for (source, bits) in self.src.iter().zip(self.bits) {
             match *source {
                 Source::Vector(first) => {
@@ -240,7 +261,10 @@ fn prepare_half(
         n_vectors_read: 0,
         n_spans: 0,
         dst: [Dest::None; 2],
-        vectors_read: [0; MAX_VECTORS_READ],
+        vectors_read: [ZERO_STAGE; MAX_VECTORS_READ],
+        lanes_in: [ZERO_STAGE; 3],
+        lane_steps: [0; 3],
+        spread: 0,
         src: [Source::None; MAX_OPERANDS],
         bits: [32; MAX_OPERANDS],
         neg: [false; MAX_OPERANDS],

@@ -51,6 +51,20 @@ impl Program {
     /// The instruction at an address.
     #[inline]
     pub(crate) fn fetch(&self, pc: u64) -> Result<&Prepared, Box<Cause>> {
+        // Nearly always decoded before, and in the only segment of code.
+        if let Some(code) = self.code.first()
+            && let offset = pc.wrapping_sub(code.start)
+            && offset % 4 == 0
+            && let Some(slot) = code.slots.get((offset / 4) as usize)
+            && let Some(Ok(prepared)) = slot.get()
+        {
+            return Ok(prepared);
+        }
+        self.decoded(pc)
+    }
+
+    #[cold]
+    fn decoded(&self, pc: u64) -> Result<&Prepared, Box<Cause>> {
         for code in &self.code {
             let offset = pc.wrapping_sub(code.start);
             let at = usize::try_from(offset / 4).unwrap_or(usize::MAX);

@@ -104,7 +104,8 @@ pub(crate) struct Counts {
     pub waves_apart: Option<Box<WaveLog>>,
     /// Only where asked for.
     pub traffic: Option<Box<Collector>>,
-    approximate: BTreeSet<Op>,
+    /// Each once; they are few.
+    approximate: Vec<Op>,
     workgroups: u64,
     waves: u64,
 }
@@ -125,7 +126,9 @@ impl Counts {
 
     /// Remembers an approximate operation.
     pub(crate) fn add_approximate(&mut self, op: Op) {
-        self.approximate.insert(op);
+        if !self.approximate.contains(&op) {
+            self.approximate.push(op);
+        }
     }
 
     pub(crate) fn start_workgroup(&mut self, id: [u32; 3], n_waves: u32) {

@@ -120,24 +120,34 @@ fn ordered(bits: u32) -> i32 {
     signed ^ ((signed >> 31) & i32::MAX)
 }
 
-/// Nearest integer, ties to even.
-pub(crate) fn round_even32(a: u32) -> u32 {
-    canonical(libm::roundevenf(float(a)), [a])
+/// Nearest integer, ties to even; the sign stays, of zero too. Numbers from 2²³ on have no fraction, and
+/// below it adding 2²³ rounds at the units.
+#[inline]
+pub(crate) fn nearest_even(value: f32) -> f32 {
+    const NO_FRACTION: f32 = 8_388_608.0;
+    let magic = NO_FRACTION.copysign(value);
+    let rounded = ((value + magic) - magic).copysign(value);
+    if value.abs() < NO_FRACTION { rounded } else { value }
 }
 
 /// Largest integer not above.
-pub(crate) fn floor32(a: u32) -> u32 {
-    canonical(libm::floorf(float(a)), [a])
+#[inline]
+pub(crate) fn floor(value: f32) -> f32 {
+    let nearest = nearest_even(value);
+    (if nearest > value { nearest - 1.0 } else { nearest }).copysign(value)
 }
 
 /// Smallest integer not below.
-pub(crate) fn ceil32(a: u32) -> u32 {
-    canonical(libm::ceilf(float(a)), [a])
+#[inline]
+pub(crate) fn ceil(value: f32) -> f32 {
+    let nearest = nearest_even(value);
+    (if nearest < value { nearest + 1.0 } else { nearest }).copysign(value)
 }
 
 /// Integer part.
-pub(crate) fn trunc32(a: u32) -> u32 {
-    canonical(libm::truncf(float(a)), [a])
+#[inline]
+pub(crate) fn trunc(value: f32) -> f32 {
+    floor(value.abs()).copysign(value)
 }
 
 /// `a − ⌊a⌋`, at most the largest number below one.
@@ -148,7 +158,7 @@ pub(crate) fn fract32(a: u32) -> u32 {
     if value.is_infinite() {
         return CANONICAL_NAN32;
     }
-    let result = value - libm::floorf(value);
+    let result = value - floor(value);
     canonical(
         if result < 1.0 || result.is_nan() { result } else { f32::from_bits(0x3f7f_ffff) },
         [a],
@@ -156,6 +166,7 @@ pub(crate) fn fract32(a: u32) -> u32 {
 }
 
 /// `a · 2^exponent`, rounded once.
+#[inline]
 pub(crate) fn ldexp32(a: u32, exponent: i32) -> u32 {
     let scale = f64::from_bits(u64::from((1023 + exponent.clamp(-500, 500)).unsigned_abs()) << 52);
     canonical((f64::from(float(a)) * scale) as f32, [a])

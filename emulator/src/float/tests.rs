@@ -126,3 +126,50 @@ fn overflow_to_binary16_saturates_when_the_mode_says_so() {
     assert_eq!(f32_to_f16(saturating, bits(f32::INFINITY)), 0x7c00);
     assert_eq!(fma_mix16(saturating, bits(1e4), bits(10.0), 0), 0x7bff);
 }
+
+/// Every 4093rd of all binary32 numbers, the ends of the classes among them.
+fn sample32() -> impl Iterator<Item = u32> {
+    let ends = [0, 1, 0x007f_ffff, 0x0080_0000, 0x7f7f_ffff, INF32, INF32 + 1, 0x7fff_ffff];
+    let ends = ends.into_iter().flat_map(|bits| [bits, bits | SIGN32]);
+    (0..=u32::MAX).step_by(4093).chain(ends)
+}
+
+#[test]
+fn rounding_to_integers_agrees_with_another_implementation() {
+    type Pair = (fn(f32) -> f32, fn(f32) -> f32);
+    let pairs: [Pair; 4] = [
+        (nearest_even, libm::roundevenf),
+        (floor, libm::floorf),
+        (ceil, libm::ceilf),
+        (trunc, libm::truncf),
+    ];
+    // Halves and their neighbours beside the sample of everything.
+    let halves = (0..4096_u32).map(|n| (n as f32 / 2.0).to_bits());
+    let near = halves.flat_map(|bits| [bits.wrapping_sub(1), bits, bits + 1]);
+    for bits in near.flat_map(|bits| [bits, bits ^ SIGN32]).chain(sample32()) {
+        for (got, expected) in pairs {
+            let (got, expected) = (got(f32::from_bits(bits)), expected(f32::from_bits(bits)));
+            assert!(same32(got.to_bits(), expected), "{bits:#010x}: {got}, not {expected}");
+        }
+    }
+}
+
+/// Inputs whose exponential differs from the rounded one of another binary64 implementation.
+fn wrong_exponentials(inputs: impl Iterator<Item = u32>) -> Vec<u32> {
+    let expected = |bits: u32| {
+        let power = libm::exp2(f64::from(f32::from_bits(flush32(bits)))) as f32;
+        f32::from_bits(flush32(power.to_bits()))
+    };
+    inputs.filter(|bits| !same32(exp2_32(*bits), expected(*bits))).collect()
+}
+
+#[test]
+fn the_exponential_agrees_with_another_implementation() {
+    assert_eq!(wrong_exponentials(sample32()), []);
+}
+
+#[test]
+#[ignore = "takes a minute; run it after a change of the exponential"]
+fn the_exponential_agrees_with_another_implementation_everywhere() {
+    assert_eq!(wrong_exponentials(0..=u32::MAX), []);
+}

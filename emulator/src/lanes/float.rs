@@ -28,6 +28,21 @@ impl Exec<'_> {
         self.float_slowly(inst, f)
     }
 
+    /// A source with NEG and ABS as on binary32, not flushed, to 32 bits that nothing finishes.
+    pub(crate) fn bits1(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32, rule: Rule) -> Outcome {
+        self.bits3(inst, |a, _, _| f(a), rule)
+    }
+
+    /// As [`Exec::bits1`], of up to three sources.
+    pub(crate) fn bits3(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> u32,
+        rule: Rule,
+    ) -> Outcome {
+        self.run_lanes(inst, rule, |width, file, at| simd::map_signed(width, file, at, f))
+    }
+
     /// Up to three binary32 sources and the host's operation on them; a NaN result is chosen among the
     /// sources in their order.
     pub(crate) fn arithmetic(
@@ -64,7 +79,7 @@ impl Exec<'_> {
 
     /// Neither flushing nor modifiers of the output.
     #[inline]
-    fn is_plain(&self, inst: &Prepared) -> bool {
+    pub(crate) fn is_plain(&self, inst: &Prepared) -> bool {
         let mode = &self.wave.mode;
         !(inst.has_output | mode.flush_sources32 | mode.flush_results32)
     }

@@ -5,32 +5,36 @@ use super::source::signs;
 use super::{Shadow, low};
 use crate::exec::{Exec, Outcome};
 use crate::float::SIGN32;
-use crate::operand::{Dest, Source};
+use crate::operand::Dest;
 use crate::prepare::Prepared;
 use crate::taint::Rule;
-use crate::wave::{AlignedRow, ROW_LANES, SPREAD_STAGE, ZERO_STAGE};
+use crate::wave::{AlignedRow, ROW_LANES};
 
 impl Exec<'_> {
     /// Where the first three sources lie as 32-bit values, and where a result goes.
     #[inline]
     pub(super) fn operands(&self, inst: &Prepared, result: u16) -> Operands {
         let rows = self.wave.n_rows();
-        let place = |k: usize| {
-            let (register, step, spread) = match inst.src[k] {
-                Source::Vector(register) => (register, 1, None),
-                Source::None => (ZERO_STAGE, 0, None),
-                uniform => (SPREAD_STAGE + k as u16, 0, Some(low(self.uniform(uniform)))),
-            };
-            let first = usize::from(register) * rows;
-            Place { first, step, spread, keep: u32::MAX, flip: 0 }
+        let place = |k: usize| Place {
+            first: usize::from(inst.lanes_in[k]) * rows,
+            step: inst.lane_steps[k].into(),
+            value: 0,
+            keep: u32::MAX,
+            flip: 0,
         };
         let mut operands = Operands {
             result: usize::from(result) * rows,
             sources: [place(0), place(1), place(2)],
+            spread: inst.spread,
             n_rows: rows,
             active: self.wave.active,
             has_signs: inst.has_signs,
         };
+        if inst.spread != 0 {
+            for (k, source) in operands.sources.iter_mut().enumerate() {
+                source.value = low(self.uniform(inst.src[k]));
+            }
+        }
         if inst.has_signs {
             for (k, source) in operands.sources.iter_mut().enumerate() {
                 let (clear, flip) = signs(inst, k, SIGN32);

@@ -61,8 +61,8 @@ pub(crate) struct Place {
     pub first: usize,
     /// Rows from one row of lanes to the next: zero for scalars and constants.
     pub step: usize,
-    /// A value to spread over the row before anything else happens.
-    pub spread: Option<u32>,
+    /// What is spread over the row before anything else happens, where [`Operands::spread`] says so.
+    pub value: u32,
     /// Bits that ABS keeps.
     pub keep: u32,
     /// Bits that NEG flips.
@@ -76,6 +76,8 @@ pub(crate) struct Operands {
     pub result: usize,
     /// Absent sources are rows of zeros.
     pub sources: [Place; 3],
+    /// Sources, one bit each, whose value has to be spread.
+    pub spread: u8,
     pub n_rows: usize,
     /// Active lanes of the wave.
     pub active: u64,
@@ -91,9 +93,12 @@ impl Operands {
 
     #[inline(always)]
     fn spread(&self, file: &mut [AlignedRow]) {
-        for source in &self.sources {
-            if let Some(value) = source.spread {
-                file[source.first].0 = [value; ROW_LANES];
+        if self.spread == 0 {
+            return;
+        }
+        for (k, source) in self.sources.iter().enumerate() {
+            if self.spread >> k & 1 == 1 {
+                file[source.first].0 = [source.value; ROW_LANES];
             }
         }
     }
@@ -167,9 +172,9 @@ macro_rules! each_row {
 #[inline(always)]
 fn map_lanes<F: Fn(u32, u32, u32) -> u32>(_: Fused, file: &mut [AlignedRow], at: &Operands, f: F) {
     each_row!(file, at, |sources, out| {
-        for lane in 0..ROW_LANES {
+        for (lane, out) in out.iter_mut().enumerate() {
             let [a, b, c] = at.lane::<false>(sources, lane);
-            out[lane] = f(a, b, c);
+            *out = f(a, b, c);
         }
     });
 }
@@ -188,9 +193,9 @@ fn map_signed_lanes<F: Fn(u32, u32, u32) -> u32>(
     f: F,
 ) {
     each_row!(file, at, |sources, out| {
-        for lane in 0..ROW_LANES {
+        for (lane, out) in out.iter_mut().enumerate() {
             let [a, b, c] = at.lane::<true>(sources, lane);
-            out[lane] = f(a, b, c);
+            *out = f(a, b, c);
         }
     });
 }
@@ -210,10 +215,10 @@ fn arithmetic_rows<const SIGNED: bool>(
 ) {
     each_row!(file, at, |sources, out| {
         let mut nans = 0;
-        for lane in 0..ROW_LANES {
+        for (lane, out) in out.iter_mut().enumerate() {
             let [a, b, c] = at.lane::<SIGNED>(sources, lane).map(f32::from_bits);
             let result = f(fused, a, b, c);
-            out[lane] = result.to_bits();
+            *out = result.to_bits();
             nans |= u32::from(result.is_nan());
         }
         if nans != 0 {
@@ -261,9 +266,9 @@ fn numbers_lanes<F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> u32>(
 ) {
     each_row!(file, at, |sources, out| {
         let mut nans = 0;
-        for lane in 0..ROW_LANES {
+        for (lane, out) in out.iter_mut().enumerate() {
             let [a, b, c] = at.lane::<true>(sources, lane);
-            out[lane] = of_numbers(a, b, c);
+            *out = of_numbers(a, b, c);
             nans |= u32::from(is_nan32(a)) | u32::from(is_nan32(b)) | u32::from(is_nan32(c));
         }
         if nans != 0 {
@@ -295,9 +300,9 @@ fn select_lanes<F: Fn(u32, u32, bool) -> u32>(
         let sources = at.sources(file, row);
         let bits = (mask >> (row * ROW_LANES)) as u32;
         let mut out = ZERO;
-        for lane in 0..ROW_LANES {
+        for (lane, out) in out.iter_mut().enumerate() {
             let [a, b, _] = at.lane::<true>(sources, lane);
-            out[lane] = f(a, b, bits & 1 << lane != 0);
+            *out = f(a, b, bits & 1 << lane != 0);
         }
         at.put(file, row, &out);
     }

@@ -147,7 +147,9 @@ impl Exec<'_> {
     /// Whether some source has undefined bits.
     #[inline]
     pub(crate) fn is_any_undefined(&self, inst: &Prepared) -> bool {
-        self.wave.vectors.is_any_tainted(inst.vectors_read())
+        let (first, more) = inst.vectors_read();
+        self.wave.vectors.is_any_tainted(first)
+            || !more.is_empty() && self.wave.vectors.is_any_tainted(more)
             || inst.reads_scalars && self.is_any_scalar_undefined(inst)
     }
 

@@ -126,8 +126,8 @@ impl Exec<'_> {
             Test::Nge => !lanes!(|a, b| a >= b),
             Test::Eq => lanes!(|a, b| a == b),
             Test::Neq => !lanes!(|a, b| a == b),
-            Test::Lg => lanes!(|a, b| a < b || a > b),
-            Test::Nlg => !lanes!(|a, b| a < b || a > b),
+            Test::Lg => lanes!(|a, b| a.partial_cmp(&b).is_some_and(Ordering::is_ne)),
+            Test::Nlg => !lanes!(|a, b| a.partial_cmp(&b).is_some_and(Ordering::is_ne)),
             Test::U => lanes!(|a, b| a.is_nan() || b.is_nan()),
             Test::O => !lanes!(|a, b| a.is_nan() || b.is_nan()),
         }

@@ -17,7 +17,7 @@ fn nearest_up(bits: u32) -> u32 {
 
 /// Largest integer not above, saturating.
 fn floor_int(bits: u32) -> u32 {
-    (libm::floorf(f32::from_bits(bits)) as i32).cast_unsigned()
+    (floor(f32::from_bits(bits)) as i32).cast_unsigned()
 }
 
 /// Saturation of an unsigned number to 16 bits.
@@ -86,6 +86,9 @@ pub(crate) fn meaning(op: Convert) -> Meaning {
 
 impl Exec<'_> {
     fn int_to_float(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32) -> Outcome {
+        if self.is_plain(inst) {
+            return self.int1(inst, f, taint::any);
+        }
         let rows =
             |exec: &Self, row: usize| exec.source_row(inst, 0, row, &mut [0; ROW_LANES]).map(&f);
         self.float_from_rows(inst, rows)
@@ -117,13 +120,12 @@ impl Exec<'_> {
 
     /// Two binary32 sources, each converted to 16 bits.
     fn pack_floats(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32) -> Outcome {
-        let rows = |exec: &Self, row: usize| -> Row {
-            let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
-            let (a, b) =
-                (exec.float_row(inst, 0, row, &mut x), exec.float_row(inst, 1, row, &mut y));
-            std::array::from_fn(|lane| f(a[lane]) & 0xffff | f(b[lane]) << 16)
-        };
-        self.raw_from_rows(inst, rows, taint::pack_halves)
+        let pack = |a: u32, b: u32| f(a) & 0xffff | f(b) << 16;
+        if self.wave.mode.flush_sources32 {
+            let flushed = |a: u32, b: u32, _: u32| pack(flush32(a), flush32(b));
+            return self.bits3(inst, flushed, taint::pack_halves);
+        }
+        self.bits3(inst, |a, b, _| pack(a, b), taint::pack_halves)
     }
 
     /// Source 0 to a byte, put into byte `source 1 % 4` of source 2.
@@ -134,7 +136,7 @@ impl Exec<'_> {
             let (a, b) = (exec.float_row(inst, 0, row, x), exec.source_row(inst, 1, row, y));
             let c = exec.source_row(inst, 2, row, z);
             std::array::from_fn(|lane| {
-                let byte = libm::roundevenf(f32::from_bits(a[lane])) as u8;
+                let byte = nearest_even(f32::from_bits(a[lane])) as u8;
                 let shift = 8 * (b[lane] & 3);
                 c[lane] & !(0xff << shift) | u32::from(byte) << shift
             })

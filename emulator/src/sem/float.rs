@@ -17,13 +17,13 @@ pub(crate) fn meaning(op: Float) -> Meaning {
         // One source.
         Float::VFractF32 => Exact(|x, i| x.float1(i, fract32)),
         Float::VFractF64 => Exact(|x, i| x.double(i, |a, _, _| fract64(a))),
-        Float::VTruncF32 => Exact(|x, i| x.float1(i, trunc32)),
+        Float::VTruncF32 => Exact(|x, i| x.arithmetic(i, |_, a, _, _| trunc(a))),
         Float::VTruncF64 => Exact(|x, i| x.double(i, |a, _, _| trunc64(a))),
-        Float::VCeilF32 => Exact(|x, i| x.float1(i, ceil32)),
+        Float::VCeilF32 => Exact(|x, i| x.arithmetic(i, |_, a, _, _| ceil(a))),
         Float::VCeilF64 => Exact(|x, i| x.double(i, |a, _, _| ceil64(a))),
-        Float::VRndneF32 => Exact(|x, i| x.float1(i, round_even32)),
+        Float::VRndneF32 => Exact(|x, i| x.arithmetic(i, |_, a, _, _| nearest_even(a))),
         Float::VRndneF64 => Exact(|x, i| x.double(i, |a, _, _| round_even64(a))),
-        Float::VFloorF32 => Exact(|x, i| x.float1(i, floor32)),
+        Float::VFloorF32 => Exact(|x, i| x.arithmetic(i, |_, a, _, _| floor(a))),
         Float::VFloorF64 => Exact(|x, i| x.double(i, |a, _, _| floor64(a))),
         Float::VExpF32 => Approximate(OneUlp, |x, i| x.float1(i, exp2_32)),
         Float::VLogF32 => Approximate(OneUlp, |x, i| x.float1(i, log2_32)),
@@ -80,11 +80,10 @@ pub(crate) fn meaning(op: Float) -> Meaning {
 impl Exec<'_> {
     /// A binary32 source to 32 bits that are no float.
     pub(crate) fn float_to_int(&mut self, inst: &Prepared, f: impl Fn(u32) -> u32) -> Outcome {
-        let rows = |exec: &Self, row: usize| {
-            let mut x = [0; ROW_LANES];
-            exec.float_row(inst, 0, row, &mut x).map(&f)
-        };
-        self.raw_from_rows(inst, rows, taint::any)
+        if self.wave.mode.flush_sources32 {
+            return self.bits1(inst, |a| f(flush32(a)), taint::any);
+        }
+        self.bits1(inst, f, taint::any)
     }
 
     /// A binary64 source to 32 bits that are no float.
@@ -94,11 +93,15 @@ impl Exec<'_> {
 
     /// A binary32 and an integer, not flushed.
     fn float_ldexp(&mut self, inst: &Prepared) -> Outcome {
+        let scaled = |a: u32, b: u32, _: u32| ldexp32(a, b.cast_signed());
+        if self.is_plain(inst) {
+            return self.bits3(inst, scaled, taint::any);
+        }
         let rows = |exec: &Self, row: usize| -> Row {
             let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
             let (a, b) =
                 (exec.float_row(inst, 0, row, &mut x), exec.source_row(inst, 1, row, &mut y));
-            std::array::from_fn(|lane| ldexp32(a[lane], b[lane].cast_signed()))
+            std::array::from_fn(|lane| scaled(a[lane], b[lane], 0))
         };
         self.float_from_rows(inst, rows)
     }
@@ -106,16 +109,22 @@ impl Exec<'_> {
     fn div_scale32(&mut self, inst: &Prepared) -> Outcome {
         let mut flags = Bits::default();
         let (active, is_undefined) = (self.wave.active, self.is_any_undefined(inst));
-        for lane in (0..self.wave.width as usize).filter(|lane| active >> lane & 1 == 1) {
-            let source = |k: usize| {
-                let mut x = [0; ROW_LANES];
-                self.float_row(inst, k, lane / ROW_LANES, &mut x)[lane % ROW_LANES]
-            };
-            let (_, scaled) = div_scale32(source(0), source(1), source(2));
-            flags.value |= u64::from(scaled) << lane;
-            flags.undefined |=
-                u64::from(is_undefined && self.is_lane_undefined(inst, lane)) << lane;
+        if is_undefined {
+            for lane in (0..self.wave.width as usize).filter(|lane| active >> lane & 1 == 1) {
+                flags.undefined |= u64::from(self.is_lane_undefined(inst, lane)) << lane;
+            }
         }
+        for row in self.rows() {
+            let mut buffers = [[0; ROW_LANES]; 3];
+            let [x, y, z] = &mut buffers;
+            let (a, b) = (self.float_row(inst, 0, row, x), self.float_row(inst, 1, row, y));
+            let c = self.float_row(inst, 2, row, z);
+            for lane in 0..ROW_LANES {
+                let (_, scaled) = div_scale32(a[lane], b[lane], c[lane]);
+                flags.value |= u64::from(scaled) << (row * ROW_LANES + lane);
+            }
+        }
+        flags.value &= active;
         self.float3(inst, |a, b, c| div_scale32(a, b, c).0)?;
         self.set_lane_mask(inst, inst.dst[1], flags);
         Ok(())
