@@ -35,6 +35,8 @@ enum Verb {
     Run(verbs::run::Args),
     /// Run any code object on the emulator
     Emulate(verbs::emulate::Args),
+    /// Waits and wait states that a code object lacks, found without running it
+    Lint(verbs::lint::Args),
     /// What a loader will see of a code object
     Inspect(verbs::inspect::Args),
     /// The code of a code object
@@ -69,6 +71,7 @@ fn run(command_line: CommandLine) -> Result<Outcome, CliError> {
         Verb::Emit(args) => verbs::emit::run(&args, json),
         Verb::Run(args) => verbs::run::run(&args, json),
         Verb::Emulate(args) => verbs::emulate::run(&args, json),
+        Verb::Lint(args) => verbs::lint::run(&args, json),
         Verb::Inspect(args) => verbs::inspect::run(&args, json),
         Verb::Disasm(args) => verbs::disasm::run(&args, json),
         Verb::Golden(args) => verbs::golden::run(&args, json),

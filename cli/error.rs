@@ -1,7 +1,7 @@
 //! How verbs end: right, wrong, or with an error that fixes the exit code.
 
 use codeobj::{CodeObjectError, UnknownKernel};
-use emit::llvm::EmitError;
+use emit::llvm::{Cause, EmitError};
 use emulator::LaunchError;
 use isa::target::UnknownTarget;
 use oracle::OracleError;
@@ -93,6 +93,14 @@ pub enum CliError {
     /// A spec whose kernel cannot be built.
     #[error(transparent)]
     Kernel(#[from] kernels::KernelError),
+    /// Assembly text that is none, or no assembler to ask.
+    #[error("{file}: {cause}")]
+    Assembly {
+        /// The file.
+        file: String,
+        /// What the assembler says.
+        cause: Cause,
+    },
     /// What a back end says.
     #[error(transparent)]
     Emit(#[from] EmitError),
@@ -169,6 +177,8 @@ impl CliError {
             CliError::Problem(problem) => problem_code(problem),
             CliError::Plan(PlanError::InvalidProblem(problem)) => problem_code(problem),
             CliError::Emit(error) if error.cause.is_unavailable() => 3,
+            CliError::Assembly { cause, .. } if cause.is_unavailable() => 3,
+            CliError::Assembly { .. } => 2,
             CliError::NothingCompared { .. } => 3,
             CliError::Golden(error) => error.exit_code(),
             // The launch is right, but the emulator cannot do what the kernel's descriptor asks for.

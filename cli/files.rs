@@ -59,7 +59,14 @@ pub fn read(path: &Path, what: &'static str, limit_bytes: u64) -> Result<Vec<u8>
 /// # Errors
 /// [`FileError`] when it cannot be read, is larger or is not UTF-8.
 pub fn read_text(path: &Path, what: &'static str, limit_bytes: u64) -> Result<String, FileError> {
-    let bytes = read(path, what, limit_bytes)?;
+    text(path, read(path, what, limit_bytes)?)
+}
+
+/// The bytes of a file as text.
+///
+/// # Errors
+/// [`FileError::NotText`] when they are not UTF-8.
+pub fn text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
     String::from_utf8(bytes).map_err(|error| FileError::NotText {
         path: path.to_owned(),
         offset: error.utf8_error().valid_up_to(),

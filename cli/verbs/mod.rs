@@ -7,5 +7,6 @@ pub mod emit;
 pub mod emulate;
 pub mod golden;
 pub mod inspect;
+pub mod lint;
 pub mod list;
 pub mod run;

@@ -21,6 +21,7 @@ mod float;
 mod lanes;
 mod launch;
 mod lds;
+pub mod lint;
 mod machine;
 mod memory;
 mod numerics;

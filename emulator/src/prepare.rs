@@ -232,6 +232,9 @@ fn stage_sdwa(prepared: &mut Prepared) {
     prepared.run = forms::run_sdwa;
 }
 
+/// Runs instructions that the tables know and the emulator does not.
+const REFUSE: Handler = |exec, inst| exec.refuse(inst, "no meaning is implemented");
+
 /// One operation with its operands; a dual-issue pair has two.
 fn prepare_half(
     pc: u64,
@@ -244,9 +247,7 @@ fn prepare_half(
     let (run, is_approximate) = match sem::meaning(op) {
         Meaning::Exact(run) => (run, false),
         Meaning::Approximate(_, run) => (run, true),
-        Meaning::Unsupported => {
-            return Err(unsupported(&inst, target, "no meaning is implemented"));
-        }
+        Meaning::Unsupported => (REFUSE, false),
     };
     let mut prepared = Prepared {
         run,

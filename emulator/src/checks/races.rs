@@ -422,13 +422,16 @@ fn because(kind: Kind) -> &'static str {
     }
 }
 
+/// The remedy for LDS accesses that are unfinished at a barrier.
+pub(crate) const WAIT_FOR_LDS: &str = "put s_waitcnt lgkmcnt(0) before the barrier";
+
 fn remedy(kind: Kind, is_global: bool, order: Order) -> &'static str {
     match (kind, order) {
         (Kind::NoBarrier, _) if is_global => {
             "put a workgroup-scope release, s_barrier and acquire between them"
         }
         (Kind::NoBarrier, _) => "put s_waitcnt lgkmcnt(0) and s_barrier between them",
-        (Kind::NotWaitedFor, Order::Lds) => "put s_waitcnt lgkmcnt(0) before the barrier",
+        (Kind::NotWaitedFor, Order::Lds) => WAIT_FOR_LDS,
         (Kind::NotWaitedFor, Order::VectorStore) => {
             "put s_waitcnt_vscnt null, 0x0 before the barrier"
         }

@@ -3,9 +3,12 @@
 //! The rows and what they ask are `isa::wait_states`. Loops need no care here: what counts is what was
 //! executed between the two instructions.
 
+use std::cmp::Reverse;
+
 use isa::slots;
 use isa::wait_states::{
-    Consumer, DRAINING_TRANS, DRAINING_VALU, Earlier, Later, MatrixUse, Missing, Producer, Remedy,
+    Consumer, DRAINING_TRANS, DRAINING_VALU, Earlier, History, Later, MatrixUse, Missing, Producer,
+    Remedy,
 };
 
 use crate::exec::Exec;
@@ -21,13 +24,17 @@ pub(crate) fn check(exec: &mut Exec<'_>, inst: &Prepared) {
     exec.wave.history.issue(inst.pc, &inst.profile);
 }
 
+/// What an instruction comes too early for: of each earlier instruction, the row that asks most.
+pub(crate) fn missing(history: &History, inst: &Prepared) -> Vec<Missing> {
+    let mut list: Vec<Missing> = history.missing(&inst.profile).collect();
+    list.sort_by_key(|missing| (missing.site, Reverse(missing.needed)));
+    list.dedup_by_key(|missing| missing.site);
+    list
+}
+
 #[cold]
 fn report(exec: &mut Exec<'_>, inst: &Prepared) {
-    let mut list: Vec<Missing> = exec.wave.history.missing(&inst.profile).collect();
-    // Of one producer, the row that asks most.
-    list.sort_by_key(|missing| (missing.site, std::cmp::Reverse(missing.needed)));
-    list.dedup_by_key(|missing| missing.site);
-    for missing in list {
+    for missing in missing(&exec.wave.history, inst) {
         exec.report(inst, Rule::MissingWaitStates, Some(missing.site), None, || describe(&missing));
     }
 }

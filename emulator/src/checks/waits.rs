@@ -17,7 +17,10 @@
 //!
 //! Sources: AMDGPUUsage (memory model tables), LLVM 22 `SIInsertWaitcnts`.
 
-use isa::Target;
+use isa::reg::SpecialReg;
+use isa::table::Control;
+use isa::waits::WaitCounts;
+use isa::{Op, Operand, Target};
 
 use crate::exec::Exec;
 use crate::finding::Rule;
@@ -81,12 +84,14 @@ struct Pending {
     order: Order,
     /// Its number among the operations of the wave.
     serial: u32,
+    /// Operations of its order that started after it.
+    n_younger: u32,
     /// Counters, one bit each, that have not yet proved it complete.
     unproven: u8,
 }
 
 /// What a wave has outstanding.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     pending: Vec<Pending>,
     /// One bit a register slot that some pending load writes.
@@ -133,7 +138,11 @@ impl Scoreboard {
     pub(crate) fn issue(&mut self, pc: u64, queue: Queue, counters: &[Counter], span: Span) {
         let unproven = counters.iter().fold(0, |bits, counter| bits | bit(*counter));
         let order = Order::new(Some(queue), counters);
-        self.pending.push(Pending { span, pc, queue, order, serial: self.issued, unproven });
+        for older in self.pending.iter_mut().filter(|older| older.order == order) {
+            older.n_younger += 1;
+        }
+        let serial = self.issued;
+        self.pending.push(Pending { span, pc, queue, order, serial, n_younger: 0, unproven });
         self.issued = self.issued.saturating_add(1);
         for slot in span.slots() {
             self.slots[slot / 64] |= 1 << (slot % 64);
@@ -165,18 +174,9 @@ impl Scoreboard {
         if self.pending.len() <= limit as usize {
             return;
         }
-        let mut n_younger = [0_u32; 2];
-        for pending in
-            self.pending.iter_mut().rev().filter(|pending| pending.unproven & bit(counter) != 0)
-        {
-            let outstanding_with_it = match pending.queue {
-                Queue::Unordered => 1,
-                ordered => {
-                    n_younger[ordered as usize] += 1;
-                    n_younger[ordered as usize]
-                }
-            };
-            if outstanding_with_it > limit {
+        for pending in &mut self.pending {
+            let n_younger = if pending.queue == Queue::Unordered { 0 } else { pending.n_younger };
+            if n_younger >= limit {
                 pending.unproven &= !bit(counter);
             }
         }
@@ -185,10 +185,84 @@ impl Scoreboard {
 
     fn remove_proven(&mut self) {
         self.pending.retain(|pending| pending.unproven != 0);
+        self.note_slots();
+    }
+
+    fn note_slots(&mut self) {
         self.slots.fill(0);
         for slot in self.pending.iter().flat_map(|pending| pending.span.slots()) {
             self.slots[slot / 64] |= 1 << (slot % 64);
         }
+    }
+
+    /// The waits of an instruction; `register` is the value that a wait of its own counter adds to its
+    /// constant, `None` if that is not known.
+    pub(crate) fn wait_as(&mut self, inst: &Prepared, target: Target, register: Option<u32>) {
+        let Op::Control(op) = inst.inst.op else { return };
+        let single = match op {
+            Control::SWaitcnt => {
+                let counts = WaitCounts::from_imm(target, inst.constant());
+                self.wait(Counter::Vector, counts.vm);
+                self.wait(Counter::Lgkm, counts.lgkm);
+                return;
+            }
+            Control::SWaitIdle => {
+                for counter in [Counter::Vector, Counter::VectorStore, Counter::Lgkm] {
+                    self.wait(counter, 0);
+                }
+                return;
+            }
+            Control::SWaitcntVscnt => Counter::VectorStore,
+            Control::SWaitcntVmcnt => Counter::Vector,
+            Control::SWaitcntLgkmcnt => Counter::Lgkm,
+            _ => return,
+        };
+        if let Some(register) = register {
+            self.wait(single, u32::from(inst.constant()).saturating_add(register));
+        }
+    }
+
+    /// An instruction executes on some way through the text of a kernel: it waits, it starts an operation.
+    pub(crate) fn step(&mut self, inst: &Prepared, target: Target) {
+        let is_null = inst.inst.operands[0] == Operand::Special(SpecialReg::Null);
+        self.wait_as(inst, target, is_null.then_some(0));
+        if let Some(queue) = inst.queue {
+            let (counters, n_counters) = inst.counters;
+            self.issue(inst.pc, queue, &counters[..n_counters], inst.result_span());
+        }
+    }
+
+    /// Adds what another way to the same place leaves outstanding; says whether that changed anything.
+    pub(crate) fn join(&mut self, other: &Scoreboard) -> bool {
+        let mut has_changed = false;
+        for pending in &other.pending {
+            let same = self.pending.iter_mut().find(|known| {
+                (known.pc, known.span, known.queue) == (pending.pc, pending.span, pending.queue)
+            });
+            let Some(known) = same else {
+                self.pending.push(*pending);
+                has_changed = true;
+                continue;
+            };
+            let n_younger = known.n_younger.min(pending.n_younger);
+            let unproven = known.unproven | pending.unproven;
+            has_changed |= (n_younger, unproven) != (known.n_younger, known.unproven);
+            (known.n_younger, known.unproven) = (n_younger, unproven);
+        }
+        if has_changed {
+            self.note_slots();
+        }
+        has_changed
+    }
+
+    /// Operations outstanding.
+    pub(crate) fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// The instructions whose operations in a queue are outstanding.
+    pub(crate) fn outstanding(&self, queue: Queue) -> impl Iterator<Item = u64> {
+        self.pending.iter().filter(move |pending| pending.queue == queue).map(|pending| pending.pc)
     }
 
     #[inline]
@@ -210,26 +284,43 @@ pub(crate) fn check(exec: &mut Exec<'_>, inst: &Prepared) {
 
 #[cold]
 fn report(exec: &mut Exec<'_>, inst: &Prepared) {
-    for span in inst.spans() {
-        let overlapping = |pending: &&Pending| pending.span.overlaps(span);
-        let producers: Vec<Pending> =
-            exec.wave.scoreboard.pending.iter().filter(overlapping).copied().collect();
-        for producer in producers {
-            let is_next_in_queue = span.is_destination
-                && inst.queue == Some(producer.queue)
-                && producer.queue != Queue::Unordered;
-            if is_next_in_queue {
-                continue;
-            }
-            let verb = if span.is_destination { "written" } else { "read" };
-            let register = span.common(producer.span);
-            exec.report(inst, Rule::UseBeforeWait, Some(producer.pc), None, || {
-                let what =
-                    format!("{register} is {verb} while the load into it may be outstanding");
-                (what, "wait on the load's counter before this instruction".to_owned())
-            });
-        }
+    let list: Vec<Conflict> = conflicts(&exec.wave.scoreboard, inst).collect();
+    for conflict in list {
+        let producer = Some(conflict.producer);
+        exec.report(inst, Rule::UseBeforeWait, producer, None, || conflict.describe());
     }
+}
+
+/// A register that an instruction uses while a load into it may be outstanding.
+pub(crate) struct Conflict {
+    /// The load.
+    pub producer: u64,
+    load: Span,
+    used: Span,
+}
+
+impl Conflict {
+    /// What is wrong, and the remedy.
+    pub(crate) fn describe(&self) -> (String, String) {
+        let verb = if self.used.is_destination { "written" } else { "read" };
+        let register = self.used.common(self.load);
+        let what = format!("{register} is {verb} while the load into it may be outstanding");
+        (what, "wait on the load's counter before this instruction".to_owned())
+    }
+}
+
+/// The registers of an instruction that have loads outstanding.
+pub(crate) fn conflicts(board: &Scoreboard, inst: &Prepared) -> impl Iterator<Item = Conflict> {
+    inst.spans().flat_map(move |used| {
+        let overlapping = board.pending.iter().filter(move |pending| pending.span.overlaps(used));
+        let early = overlapping.filter(move |pending| {
+            let is_next_in_queue = used.is_destination
+                && inst.queue == Some(pending.queue)
+                && pending.queue != Queue::Unordered;
+            !is_next_in_queue
+        });
+        early.map(move |pending| Conflict { producer: pending.pc, load: pending.span, used })
+    })
 }
 
 #[cfg(test)]

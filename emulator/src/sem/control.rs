@@ -1,7 +1,6 @@
 //! Program control: branches, waits, barriers, messages, hints.
 
 use isa::table::Control;
-use isa::waits::WaitCounts;
 
 use crate::checks::undefined;
 use crate::checks::waits::{Counter, Queue};
@@ -47,11 +46,8 @@ pub(crate) fn meaning(op: Control) -> Meaning {
 
         // Waits, barriers, messages.
         Control::SBarrier => Exact(|x, _| x.stop(Status::AtBarrier)),
-        Control::SWaitcnt => Exact(|x, i| x.wait_counts(i)),
-        Control::SWaitcntVscnt => Exact(|x, i| x.wait(Counter::VectorStore, i)),
-        Control::SWaitcntVmcnt => Exact(|x, i| x.wait(Counter::Vector, i)),
-        Control::SWaitcntLgkmcnt => Exact(|x, i| x.wait(Counter::Lgkm, i)),
-        Control::SWaitIdle => Exact(|x, _| x.wait_idle()),
+        Control::SWaitcnt | Control::SWaitIdle => Exact(|x, i| x.wait(i, 0)),
+        Control::SWaitcntVscnt | Control::SWaitcntVmcnt | Control::SWaitcntLgkmcnt => Exact(|x, i| x.wait_plus_register(i)),
         // Nothing here exports, and ALU dependencies are resolved by hardware or are no counter's business.
         Control::SWaitcntExpcnt | Control::SWaitcntDepctr => Exact(|_, _| Ok(())),
         Control::SSendmsg => Exact(|x, i| x.message(i)),
@@ -151,26 +147,15 @@ impl Exec<'_> {
         if inst.constant() & 1 == 1 { self.stop(Status::Halted) } else { Ok(()) }
     }
 
-    fn wait_counts(&mut self, inst: &Prepared) -> Outcome {
-        let counts = WaitCounts::from_imm(self.target, inst.constant());
-        self.wave.scoreboard.wait(Counter::Vector, counts.vm);
-        self.wave.scoreboard.wait(Counter::Lgkm, counts.lgkm);
+    fn wait(&mut self, inst: &Prepared, register: u32) -> Outcome {
+        self.wave.scoreboard.wait_as(inst, self.target, Some(register));
         Ok(())
     }
 
     /// A wait of its own counter: the constant plus a scalar register, which only NULL makes useful.
-    fn wait(&mut self, counter: Counter, inst: &Prepared) -> Outcome {
+    fn wait_plus_register(&mut self, inst: &Prepared) -> Outcome {
         let register = self.uniform(inst.src[0]) as u32;
-        let limit = u32::from(inst.constant()).saturating_add(register);
-        self.wave.scoreboard.wait(counter, limit);
-        Ok(())
-    }
-
-    fn wait_idle(&mut self) -> Outcome {
-        for counter in [Counter::Vector, Counter::VectorStore, Counter::Lgkm] {
-            self.wave.scoreboard.wait(counter, 0);
-        }
-        Ok(())
+        self.wait(inst, register)
     }
 
     /// Messages have no receiver here; they only count.

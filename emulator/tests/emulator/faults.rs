@@ -28,10 +28,20 @@ enum Expect {
     Stopped(&'static str),
 }
 
-struct Case {
-    name: &'static str,
+pub struct Case {
+    pub name: &'static str,
     expect: Expect,
     lines: &'static [Line],
+}
+
+impl Case {
+    /// The rule of a fault that is a finding.
+    pub fn rule(&self) -> Option<Rule> {
+        match self.expect {
+            Expect::Found(rule) => Some(rule),
+            Expect::Stopped(_) => None,
+        }
+    }
 }
 
 const fn case(name: &'static str, expect: Expect, lines: &'static [Line]) -> Case {
@@ -44,6 +54,15 @@ fn cases(target: Target) -> impl Iterator<Item = &'static Case> {
         Target::Gfx1100 => [gfx1100::CASES, races_gfx1100::CASES],
     };
     lists.into_iter().flatten()
+}
+
+/// The cases about one wave.
+pub fn race_free_cases(target: Target) -> impl Iterator<Item = &'static Case> {
+    let list = match target {
+        Target::Gfx950 => gfx950::CASES,
+        Target::Gfx1100 => gfx1100::CASES,
+    };
+    list.iter()
 }
 
 /// The template with other code in it.
@@ -112,7 +131,7 @@ pub fn run(target: Target, words: &[u32], setup: &Setup) -> Result<Report, Fault
     })
 }
 
-fn version(case: &Case, marker: char) -> Vec<u32> {
+pub fn version(case: &Case, marker: char) -> Vec<u32> {
     case.lines
         .iter()
         .filter(|(kind, ..)| [' ', marker].contains(kind))

@@ -4,6 +4,7 @@ mod bench;
 mod faults;
 mod kernels;
 mod launches;
+mod lint;
 mod mutations;
 mod programs;
 mod states;

@@ -20,12 +20,12 @@ pub enum Needs {
 
 /// A dependent pair of instructions.
 pub struct Pair {
-    name: &'static str,
+    pub name: &'static str,
     needs: Needs,
     /// What it needs beyond the common beginning.
     set_up: &'static [Line],
-    earlier: Line,
-    later: Line,
+    pub earlier: Line,
+    pub later: Line,
 }
 
 fn pairs(target: Target) -> (&'static [Line], &'static [Pair]) {
@@ -76,11 +76,25 @@ fn separations(pair: &Pair) -> [Vec<Vec<Line>>; 2] {
     }
 }
 
-fn findings(target: Target, pair: &Pair, between: &[Line]) -> Vec<Finding> {
+fn code(target: Target, pair: &Pair, between: &[Line]) -> Vec<u32> {
     let (set_up, _) = pairs(target);
     let parts = [set_up, pair.set_up, &[pair.earlier], between, &[pair.later]];
-    let words: Vec<u32> =
-        parts.into_iter().flatten().flat_map(|(.., words)| words.iter().copied()).collect();
+    parts.into_iter().flatten().flat_map(|(.., words)| words.iter().copied()).collect()
+}
+
+/// Shows every pair with everything that is put between it, and whether that is enough.
+pub fn for_each_separation(target: Target, mut visit: impl FnMut(&Pair, &[u32], bool)) {
+    for pair in pairs(target).1 {
+        for (runs, is_enough) in separations(pair).into_iter().zip([false, true]) {
+            for between in runs {
+                visit(pair, &code(target, pair, &between), is_enough);
+            }
+        }
+    }
+}
+
+fn findings(target: Target, pair: &Pair, between: &[Line]) -> Vec<Finding> {
+    let words = code(target, pair, between);
     let options = Options { instruction_limit: 100_000, race_checks: false, ..Options::default() };
     let setup = Setup { options, n_workgroups: 1 };
     let report = faults::run(target, &words, &setup)

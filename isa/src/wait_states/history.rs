@@ -97,6 +97,11 @@ impl History {
         self.entries.is_empty()
     }
 
+    /// Earlier instructions that can still matter.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// What an instruction comes too early for, if it is the next one.
     pub fn missing<'h>(&'h self, profile: &'h Profile) -> impl Iterator<Item = Missing> + 'h {
         self.entries.iter().flat_map(move |entry| {
