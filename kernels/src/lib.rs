@@ -5,13 +5,14 @@
 
 mod arguments;
 mod channels;
+mod chunk;
 mod conv_step;
 mod decode_step;
 mod gates;
 
 use dsl::builder::BuildError;
 use dsl::ir::Kernel;
-use specs::{Spec, Violation};
+use specs::{ChunkSpec, Spec, Violation};
 
 /// Why there is no kernel for a spec.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,16 @@ pub enum KernelError {
         name: String,
         /// What it breaks.
         violations: Vec<Violation>,
+    },
+    /// The spec is legal, but no kernel is written for it yet.
+    #[error("{name}: no kernel is emitted yet for {field} = {value}")]
+    NotEmitted {
+        /// The variant's name.
+        name: String,
+        /// The field of the spec.
+        field: &'static str,
+        /// Its value.
+        value: &'static str,
     },
     /// A kernel family built something that the verifier refuses: a defect of this crate.
     #[error("{name} cannot be built, which is a defect of its kernel family: {}", joined(errors))]
@@ -43,6 +54,30 @@ pub fn build(spec: &Spec) -> Result<Kernel, KernelError> {
     let built = match spec {
         Spec::DecodeStep(spec) => decode_step::build(&name, spec),
         Spec::ConvStep(spec) => conv_step::build(&name, spec),
+    };
+    built.map_err(|errors| KernelError::Build { name, errors })
+}
+
+/// The kernel of a prefill spec: of tile and scan kernels, as far as [`KernelError::NotEmitted`] does not refuse them.
+pub fn build_chunk(spec: &ChunkSpec) -> Result<Kernel, KernelError> {
+    let name = spec.name();
+    let is_valid = match spec {
+        ChunkSpec::Tile(spec) => specs::is_valid_tile_spec(spec),
+        ChunkSpec::Scan(spec) => specs::is_valid_scan_spec(spec),
+        ChunkSpec::Fused(spec) => specs::is_valid_fused_spec(spec),
+    };
+    if let Err(violations) = is_valid {
+        return Err(KernelError::Refused { name, violations });
+    }
+    if let Some((field, value)) = chunk::not_emitted(spec) {
+        return Err(KernelError::NotEmitted { name, field, value });
+    }
+    let built = match spec {
+        ChunkSpec::Tile(spec) => chunk::tile::build(&name, spec),
+        ChunkSpec::Scan(spec) => chunk::scan::build(&name, spec),
+        ChunkSpec::Fused(_) => {
+            return Err(KernelError::NotEmitted { name, field: "kernel", value: "chunk_fused" });
+        }
     };
     built.map_err(|errors| KernelError::Build { name, errors })
 }

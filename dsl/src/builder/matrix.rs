@@ -117,9 +117,14 @@ impl<'k> Atom<'k> {
     /// C from the top left of a view `[m, m]`.
     #[track_caller]
     pub fn load(self, view: &View<'k>) -> Accumulator<'k> {
-        let places = self.places().into_iter();
-        let load = |place: Place<'k>| view.load(place.index());
-        let elements = self.each(places, load);
+        let elements = self.each(self.places(), |place| view.load(place.index()));
+        Accumulator { atom: self, value: self.k.pack(&elements) }
+    }
+
+    /// C from what `f` gives for the row and the column of each element.
+    #[track_caller]
+    pub fn fill(self, f: impl Fn(Expr<'k>, Expr<'k>) -> Expr<'k>) -> Accumulator<'k> {
+        let elements = self.each(self.places(), |place| f(place.row(), place.column));
         Accumulator { atom: self, value: self.k.pack(&elements) }
     }
 
@@ -260,6 +265,18 @@ impl<'k> Accumulator<'k> {
         let mapped =
             self.atom.each(items, |(element, place)| f(element, place.row(), place.column));
         Accumulator { value: self.atom.k.pack(&mapped), ..self }
+    }
+
+    /// The same accumulator for another operation with results of the same shape.
+    pub(super) fn by(self, atom: Atom<'k>) -> Accumulator<'k> {
+        Accumulator { atom, ..self }
+    }
+
+    /// Calls `f` with each element, its row and its column in the atom.
+    #[track_caller]
+    pub fn for_each(self, f: impl Fn(Expr<'k>, Expr<'k>, Expr<'k>)) {
+        let items = self.value.elements().into_iter().zip(self.atom.places());
+        self.atom.each(items, |(element, place)| f(element, place.row(), place.column));
     }
 
     /// Each element from itself and that of `other` at the same place.

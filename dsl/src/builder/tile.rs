@@ -40,20 +40,45 @@ impl<'k> TileVectors<'k> {
     /// Calls `visit` with row and first column of each of the work-item's vectors, where it has one.
     #[track_caller]
     pub fn for_each(self, visit: impl Fn(Expr<'k>, Expr<'k>)) {
+        self.rounds(|_, inside, row, column| inside.run(|| visit(row, column)));
+    }
+
+    /// The work-item's vectors of a view's top left, in the view's own type: one a round, zeros where it has none.
+    #[track_caller]
+    pub fn load(self, view: &View<'k>) -> Vec<Expr<'k>> {
+        let mut vectors = Vec::new();
+        self.rounds(|_, inside, row, column| {
+            vectors.push(inside.or_zeros(|| view.load_stored([row, column], self.lanes)));
+        });
+        vectors
+    }
+
+    /// Stores what [`TileVectors::load`] gave to a view's top left.
+    #[track_caller]
+    pub fn store(self, view: &View<'k>, vectors: &[Expr<'k>]) {
+        self.rounds(|round, inside, row, column| {
+            inside.run(|| view.store([row, column], vectors[round]));
+        });
+    }
+
+    /// Vectors of a work-item, those that it does not have included.
+    pub fn count(self) -> usize {
+        (self.rows * self.per_row).div_ceil(self.k.workgroup_size().max(1)) as usize
+    }
+
+    /// Rounds in which every work-item takes a vector: the round, who takes part, row and column.
+    #[track_caller]
+    fn rounds(self, mut visit: impl FnMut(usize, Mask<'k>, Expr<'k>, Expr<'k>)) {
         let author = self.k.here();
-        let count = self.rows * self.per_row;
-        let threads = self.k.workgroup_size();
-        for start in (0..count).step_by(threads.max(1) as usize) {
+        let (count, threads) = (self.rows * self.per_row, self.k.workgroup_size().max(1));
+        for (round, start) in (0..count).step_by(threads as usize).enumerate() {
             self.k.on_behalf(author, || {
-                let index = self.k.thread_id() + start;
+                let thread = self.k.thread_id();
+                let index = if start == 0 { thread } else { thread + start };
                 let (row, vector) = (index.div_u(self.per_row), index.rem_u(self.per_row));
-                let column = vector * u32::from(self.lanes);
-                let inside = if count - start >= threads {
-                    Mask::All
-                } else {
-                    Mask::Where(index.lt_u(count))
-                };
-                inside.run(|| visit(row, column));
+                let is_whole = count - start >= threads;
+                let inside = if is_whole { Mask::All } else { Mask::Where(index.lt_u(count)) };
+                visit(round, inside, row, vector * u32::from(self.lanes));
             });
         }
     }
@@ -117,6 +142,30 @@ impl<'k> WaveTile<'k> {
         sum
     }
 
+    /// The same tile for products of another operation with results of the same shape: their fragments lie alike.
+    #[track_caller]
+    pub fn by(self, atom: Atom<'k>) -> WaveTile<'k> {
+        if atom.m() != self.atom.m() {
+            atom.refuse_tile(self.atom.m(), self.atom.m());
+        }
+        let parts = self.parts.iter().map(|part| part.by(atom)).collect();
+        WaveTile { atom, parts, ..self }
+    }
+
+    /// Each element from itself and that of `other` at the same place.
+    #[track_caller]
+    pub fn zip(
+        &self,
+        other: &WaveTile<'k>,
+        f: impl Fn(Expr<'k>, Expr<'k>) -> Expr<'k>,
+    ) -> WaveTile<'k> {
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for (mine, theirs) in self.parts.iter().zip(&other.parts) {
+            parts.push(mine.zip(*theirs, &f));
+        }
+        WaveTile { parts, ..self.clone() }
+    }
+
     /// The atoms with the row and column of the tile at which each starts.
     pub fn parts(&self) -> impl Iterator<Item = (u32, u32, Accumulator<'k>)> {
         let (m, columns) = (self.atom.m(), self.columns);
@@ -125,6 +174,24 @@ impl<'k> WaveTile<'k> {
             let (row, column) = start(index);
             (row, column, *part)
         })
+    }
+
+    /// Each element from itself, its row and its column in the tile.
+    #[track_caller]
+    pub fn map(&self, f: impl Fn(Expr<'k>, Expr<'k>, Expr<'k>) -> Expr<'k>) -> WaveTile<'k> {
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for (row, column, part) in self.parts() {
+            parts.push(part.map(|value, r, c| f(value, moved(r, row), moved(c, column))));
+        }
+        WaveTile { parts, ..self.clone() }
+    }
+
+    /// Calls `f` with each element, its row and its column in the tile.
+    #[track_caller]
+    pub fn for_each(&self, f: impl Fn(Expr<'k>, Expr<'k>, Expr<'k>)) {
+        for (row, column, part) in self.parts() {
+            part.for_each(|value, r, c| f(value, moved(r, row), moved(c, column)));
+        }
     }
 
     /// Stores the tile to the top left of a view, rounded to its type.
@@ -152,4 +219,9 @@ impl<'k> Carried<'k> for WaveTile<'k> {
     fn with_values(&self, values: &mut dyn Iterator<Item = Expr<'k>>) -> WaveTile<'k> {
         WaveTile { parts: self.parts.with_values(values), ..self.clone() }
     }
+}
+
+#[track_caller]
+fn moved(index: Expr<'_>, start: u32) -> Expr<'_> {
+    if start == 0 { index } else { index + start }
 }

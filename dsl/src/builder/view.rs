@@ -116,6 +116,32 @@ impl<'k> View<'k> {
         View { dims: self.dims.clone(), strides: self.strides.clone(), ..start }
     }
 
+    /// The part at a fixed index of one axis, whichever it is.
+    #[track_caller]
+    pub fn pick(&self, axis: usize, index: impl Into<Index<'k>>) -> View<'k> {
+        if axis >= self.dims.len() {
+            self.k.mistake("an axis", axis, format!("below {}", self.dims.len()));
+            return self.clone();
+        }
+        let front = |view: &View<'k>| {
+            let mut view = view.clone();
+            let (dim, stride) = (view.dims.remove(axis), view.strides.remove(axis));
+            view.dims.insert(0, dim);
+            view.strides.insert(0, stride);
+            view
+        };
+        front(self).fixed(&[index.into()])
+    }
+
+    /// The first `rows` of the first axis. An axis of known length needs no 64-bit addresses.
+    pub fn first_rows(&self, rows: u32) -> View<'k> {
+        let mut part = self.clone();
+        if let Some(first) = part.dims.first_mut() {
+            *first = Some(rows);
+        }
+        part
+    }
+
     /// The first `columns` of the last axis.
     pub(super) fn narrowed(mut self, columns: u32) -> View<'k> {
         if let Some(last) = self.dims.last_mut() {

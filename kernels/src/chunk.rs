@@ -1,0 +1,125 @@
+//! Chunked prefill: what its kernels share.
+
+mod operand;
+pub mod scan;
+pub mod tile;
+
+use dsl::ir::Scalar;
+use dsl::{Expr, KernelBuilder, View};
+use specs::chunk::{ChunkGateKind, DecayForm, TokenLayout};
+use specs::lds_map::LdsMap;
+use specs::{Choice, ChunkSpec, Dtype, Element};
+
+pub(crate) use operand::{Operand, add_products};
+
+/// One row a chunk of the launch, four i32: first token, valid rows (1 to C), and, for whoever reads the table, the
+/// sequence and the chunk's index in it.
+pub const CHUNK_ROW: u32 = 4;
+
+/// The buffers of an LDS map, declared in a kernel in the map's order.
+pub(crate) struct Lds<'k> {
+    views: Vec<(&'static str, View<'k>)>,
+}
+
+impl<'k> Lds<'k> {
+    /// Declares every buffer; each has bytes of its own.
+    #[track_caller]
+    pub(crate) fn declare(k: &'k KernelBuilder, map: &LdsMap) -> Lds<'k> {
+        let declare = |buffer: &specs::lds_map::LdsBuffer| {
+            (buffer.name, k.lds(buffer.name, element(buffer.element), &[buffer.rows, buffer.pitch]))
+        };
+        Lds { views: map.buffers().iter().map(|placed| declare(&placed.buffer)).collect() }
+    }
+
+    /// Names of the buffers, in the map's order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.views.iter().map(|(name, _)| *name)
+    }
+
+    /// The buffer of that name, `[rows, pitch]`, when the map has it.
+    pub(crate) fn find(&self, name: &str) -> Option<View<'k>> {
+        self.views.iter().find(|(known, _)| *known == name).map(|(_, view)| view.clone())
+    }
+
+    /// The buffer of that name, which the map must have.
+    pub(crate) fn view(&self, name: &str) -> View<'k> {
+        self.find(name).expect("a kernel asks only for buffers of its own map")
+    }
+
+    /// A matrix operand: the buffer of that name, with its low half where the map has one.
+    pub(crate) fn operand(&self, name: &str) -> Operand<'k> {
+        Operand { high: self.view(name), low: self.find(&format!("{name}_low")) }
+    }
+}
+
+/// The first field of a legal spec for which no kernel is written, with its value.
+pub(crate) fn not_emitted(spec: &ChunkSpec) -> Option<(&'static str, &'static str)> {
+    let common = spec.common();
+    let tile = match spec {
+        ChunkSpec::Tile(spec) => Some(&spec.tile),
+        ChunkSpec::Scan(_) | ChunkSpec::Fused(_) => None,
+    };
+    let of_tile = tile.and_then(|tile| {
+        let gate = tile.gate.kind();
+        match () {
+            () if gate != ChunkGateKind::LogDecayPerChannel
+                && gate != ChunkGateKind::LogDecayPerHead =>
+            {
+                Some(("gate", gate.name()))
+            }
+            () if tile.decay == DecayForm::SubChunks => Some(("decay", tile.decay.name())),
+            () if tile.qk_l2norm => Some(("qk_l2norm", "true")),
+            () if tile.lds_overlay => Some(("lds_overlay", "true")),
+            () => None,
+        }
+    });
+    let is_token_major = common.layout == TokenLayout::TokenMajor;
+    match () {
+        () if !is_token_major => Some(("layout", common.layout.name())),
+        () if common.checked => Some(("checked", "true")),
+        () => of_tile,
+    }
+}
+
+pub(crate) fn element(element: Element) -> Scalar {
+    match element {
+        Element::F32 => Scalar::F32,
+        Element::Bf16 => Scalar::Bf16,
+        Element::F16 => Scalar::F16,
+        Element::I32 => Scalar::I32,
+    }
+}
+
+pub(crate) fn dtype(dtype: Dtype) -> Scalar {
+    element(Element::from(dtype))
+}
+
+/// The rows of a chunk: which of them exist.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'k> {
+    /// The first token.
+    pub first: Expr<'k>,
+    /// Rows that exist, at least one.
+    pub valid: Expr<'k>,
+}
+
+impl<'k> Rows<'k> {
+    /// Of one row of the chunk table.
+    #[track_caller]
+    pub(crate) fn of(table: &View<'k>, chunk: Expr<'k>) -> Rows<'k> {
+        Rows { first: table.load((chunk, 0)), valid: table.load((chunk, 1)) }
+    }
+
+    /// `load` of a row that exists, and zeros in place of its result in a row that does not: what lies behind the last
+    /// row may be anything, NaN too.
+    #[track_caller]
+    pub(crate) fn or_zeros(
+        self,
+        row: Expr<'k>,
+        load: impl FnOnce(Expr<'k>) -> Expr<'k>,
+    ) -> Expr<'k> {
+        let value = load(row.min_u(self.valid - 1));
+        let zeros = value.builder().constant(value.ty(), 0);
+        row.lt_u(self.valid).select(value, zeros)
+    }
+}

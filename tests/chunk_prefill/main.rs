@@ -1,0 +1,265 @@
+//! The tile and scan kernels of chunked prefill on the emulator against float64: stage tensors, outputs and states;
+//! padding and outputs hold NaN before the launch.
+
+mod launch;
+
+use launch::{Run, run};
+use oracle::inputs::{GatePattern, PrefillGates, PrefillSample, prefill};
+use oracle::measure::{rmse_ratio, triangle_rmse_ratios};
+use oracle::prefill::{Beta, Problem, serial, tile};
+use oracle::{DeltaShape, GateInput, Stored};
+use specs::chunk::{
+    Accuracy, BetaForm, ChunkCommon, ChunkGate, DecayForm, ScanPart, TilePart, TokenLayout,
+};
+use specs::{
+    ChunkSpec, Dtype, Family, HeadMap, KdaChunkScanSpec, KdaTileSpec, StateLayout, Target,
+};
+
+const KEY_HEADS: u32 = 1;
+const VALUE_HEADS: u32 = 2;
+
+/// What varies between the tests.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    family: Family,
+    accuracy: Accuracy,
+    chunk: u32,
+    head_k: u32,
+    head_v: u32,
+    value_splits: u32,
+    state_layout: StateLayout,
+}
+
+const KDA: Case = Case {
+    family: Family::Kda,
+    accuracy: Accuracy::Bf16,
+    chunk: 32,
+    head_k: 128,
+    head_v: 64,
+    value_splits: 1,
+    state_layout: StateLayout::KFirst,
+};
+
+impl Case {
+    fn common(&self, waves: u32) -> ChunkCommon {
+        ChunkCommon {
+            family: self.family,
+            target: Target::Gfx950,
+            accuracy: self.accuracy,
+            value_heads: VALUE_HEADS,
+            head_k: self.head_k,
+            dtype: Dtype::Bf16,
+            chunk: self.chunk,
+            layout: TokenLayout::TokenMajor,
+            varlen: true,
+            checked: false,
+            pad_dk: 8,
+            pad_cb: if self.chunk == 16 { 16 } else { 8 },
+            min_groups_per_cu: 1,
+            waves,
+            wave_width: 64,
+        }
+    }
+
+    fn tile(&self) -> KdaTileSpec {
+        let (gate, decay) = match self.family {
+            Family::Kda => {
+                (ChunkGate::LogDecayPerChannel { lower_bound_nats: -5.0 }, DecayForm::FixedOffset)
+            }
+            Family::Gdn => (ChunkGate::LogDecayPerHead, DecayForm::OutsideProduct),
+        };
+        let tile = TilePart {
+            gate,
+            decay,
+            key_heads: KEY_HEADS,
+            head_map: HeadMap::Grouped,
+            qk_l2norm: false,
+            beta: BetaForm::Given,
+            beta_dtype: Dtype::Bf16,
+            pad_c: 4,
+            solve_block: 8,
+            tile_atom_m: 16,
+            lds_overlay: false,
+        };
+        KdaTileSpec { common: self.common(4), tile }
+    }
+
+    fn scan(&self) -> KdaChunkScanSpec {
+        let scan = ScanPart {
+            head_v: self.head_v,
+            value_splits: self.value_splits,
+            state_layout: self.state_layout,
+            initial_state: true,
+            final_state: true,
+            scan_atom_m: 16,
+            prefetch: true,
+        };
+        let waves = self.head_v / self.value_splits / 16;
+        KdaChunkScanSpec { common: self.common(waves), scan }
+    }
+
+    fn problem(&self, ends: &[i64], gates: GatePattern, beta: (f64, f64)) -> Problem {
+        let shape = DeltaShape {
+            batch: 1,
+            tokens: *ends.last().expect("ends") as usize,
+            key_heads: KEY_HEADS as usize,
+            value_heads: VALUE_HEADS as usize,
+            head_k: self.head_k as usize,
+            head_v: self.head_v as usize,
+            head_map: HeadMap::Grouped,
+            state_layout: self.state_layout,
+            per_channel_gate: self.family == Family::Kda,
+        };
+        let gates = PrefillGates::Given(gates);
+        let sample = PrefillSample { gates, beta, initial_state: true, seed: 7 };
+        prefill(shape, Some(ends.to_vec()), Dtype::Bf16, &sample)
+    }
+}
+
+/// How far results may be from float64, as `rmse_ratio`.
+struct Limits {
+    o: f64,
+    state: f64,
+    /// Of every stage tensor; A and Aqk below and on their diagonals apart.
+    tiles: f64,
+}
+
+impl Case {
+    /// `docs/kernels/kda.md`, accuracy; `floor` is what rounding the reference to bf16 costs.
+    fn limits(&self, floor: f64) -> Limits {
+        match self.accuracy {
+            Accuracy::Bf16 => Limits { o: 4.4e-3, state: 3.6e-3, tiles: 4e-3 },
+            Accuracy::Bf16Split => Limits { o: 1.12 * floor, state: 0.9e-3, tiles: 2e-3 },
+            Accuracy::F16 { .. } => Limits { o: 1.12 * floor, state: 0.5e-3, tiles: 5e-4 },
+        }
+    }
+}
+
+/// Runs a problem and compares everything with float64.
+#[track_caller]
+fn judge(case: &Case, problem: &Problem, what: &str) {
+    let Run { tiles, o, state } = run(case, problem);
+    let want = serial::run(problem).expect("a problem");
+    let rounded = Stored::round(Dtype::Bf16, want.o.iter().copied()).to_f64();
+    let limits = case.limits(rmse_ratio(&rounded, &want.o));
+    let (o, state) = (rmse_ratio(&o.to_f64(), &want.o), rmse_ratio(&state, &want.state));
+    assert!(
+        o <= limits.o && state <= limits.state,
+        "{what} {case:?}: o {o:.2e}, state {state:.2e}"
+    );
+    let (_, chunks) = tile::run(problem, case.chunk as usize).expect("a problem");
+    for (name, got) in &tiles {
+        let want: Vec<f64> = chunks.iter().flat_map(|chunk| case.tensor(chunk, name)).collect();
+        let ratio = if name == "a" || name == "aqk" {
+            let ratios = triangle_rmse_ratios(got, &want, case.chunk as usize);
+            ratios.strict_lower.max(ratios.diagonal).max(ratios.above)
+        } else {
+            rmse_ratio(got, &want)
+        };
+        assert!(ratio <= limits.tiles, "{what} {case:?}: {name} {ratio:.2e}");
+    }
+}
+
+impl Case {
+    fn tensor(&self, chunk: &tile::Chunk, name: &str) -> Vec<f64> {
+        match name {
+            "a" => chunk.a.clone(),
+            "aqk" => chunk.aqk.clone(),
+            "gk" => chunk.gk.clone(),
+            "gq" => chunk.gq.clone(),
+            "kt" => chunk.kt.clone(),
+            "dec" if self.family == Family::Gdn => vec![chunk.dec[0]],
+            "dec" => chunk.dec.clone(),
+            name => panic!("no tensor {name}"),
+        }
+    }
+}
+
+/// Packed sequences with empty ones at both ends and between.
+const PACKED: [i64; 7] = [0, 0, 40, 40, 41, 105, 105];
+
+#[test]
+fn every_form_of_every_family_is_right() {
+    for family in [Family::Kda, Family::Gdn] {
+        for accuracy in [Accuracy::Bf16, Accuracy::Bf16Split] {
+            let case = Case { family, accuracy, ..KDA };
+            let problem = case.problem(&PACKED, GatePattern::Random(-2.0), (0.0, 1.0));
+            judge(&case, &problem, "forms");
+        }
+    }
+}
+
+#[test]
+fn every_geometry_is_right() {
+    let small = Case { chunk: 16, head_k: 64, head_v: 128, ..KDA };
+    let split = Case { head_v: 128, value_splits: 4, ..KDA };
+    let v_first = Case { state_layout: StateLayout::VFirst, value_splits: 2, ..KDA };
+    let gdn = Case { family: Family::Gdn, ..small };
+    for case in [small, split, v_first, gdn] {
+        let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 2.0));
+        judge(&case, &problem, "geometries");
+    }
+}
+
+/// Every token of a decay, in chunks with a tail, whether the state starts from something.
+#[test]
+fn gates_from_none_to_the_bound_are_right() {
+    let patterns = [
+        GatePattern::Constant(0.0),
+        GatePattern::Constant(-0.1),
+        GatePattern::Constant(-5.0),
+        GatePattern::Split(-5.0),
+    ];
+    let case = Case { accuracy: Accuracy::Bf16Split, ..KDA };
+    for pattern in patterns {
+        judge(&case, &case.problem(&[0, 33, 100], pattern, (0.0, 1.0)), "gates");
+    }
+    let case = Case { family: Family::Gdn, ..case };
+    judge(&case, &case.problem(&[0, 100], GatePattern::Random(-40.0), (0.0, 1.0)), "strong gates");
+}
+
+/// The same problem of one sequence, cut short.
+fn first_tokens(problem: &Problem, tokens: usize) -> Problem {
+    let share = |x: &Stored| {
+        let bytes = x.to_le_bytes();
+        let kept = &bytes[..bytes.len() / problem.shape.tokens * tokens];
+        Stored::from_le_bytes("a cut", x.dtype(), kept).expect("whole elements")
+    };
+    let (Beta::Given(beta), GateInput::LogDecay(g)) = (&problem.beta, &problem.gate) else {
+        panic!("given steps and gates");
+    };
+    Problem {
+        shape: DeltaShape { tokens, ..problem.shape },
+        cu_seqlens: Some(vec![0, tokens as i64]),
+        q: share(&problem.q),
+        k: share(&problem.k),
+        v: share(&problem.v),
+        beta: Beta::Given(share(beta)),
+        gate: GateInput::LogDecay(g[..g.len() / problem.shape.tokens * tokens].to_vec()),
+        ..problem.clone()
+    }
+}
+
+/// What rows of a chunk give does not depend on later rows: not a bit of it.
+#[test]
+fn no_output_depends_on_a_later_row() {
+    let problem = KDA.problem(&[0, 40], GatePattern::Random(-2.0), (0.0, 1.0));
+    let whole = run(&KDA, &problem).o.to_le_bytes();
+    let row = VALUE_HEADS as usize * KDA.head_v as usize * 2;
+    for tokens in [1, 2, 17, 31, 39] {
+        let cut = first_tokens(&problem, tokens);
+        let part = run(&KDA, &cut).o.to_le_bytes();
+        assert!(part == whole[..tokens * row], "the first {tokens} of 40 tokens");
+    }
+}
+
+#[test]
+fn what_has_no_kernel_is_refused_by_its_field() {
+    let mut spec = KDA.tile();
+    spec.tile.qk_l2norm = true;
+    let error = kernels::build_chunk(&ChunkSpec::Tile(spec)).expect_err("a refusal");
+    assert!(
+        error.to_string().ends_with("no kernel is emitted yet for qk_l2norm = true"),
+        "{error}"
+    );
+}
