@@ -157,10 +157,11 @@ impl Collector {
     }
 
     fn note(&mut self, inst: &Prepared, touch: Touch) {
-        // A load to LDS stores word by word what the hardware writes at once.
-        if let (Space::Lds(to), Some(last)) = (touch.space, self.pending.last_mut())
-            && let Space::Lds(from) = last.space
+        // A load to LDS stores word by word, between its loads, what the hardware writes at once.
+        if let Space::Lds(to) = touch.space
             && is_load_to_lds(inst)
+            && let Some(last) = self.pending.iter_mut().rev().find(|last| last.is_write)
+            && let Space::Lds(from) = last.space
             && last.lane == touch.lane
             && from.wrapping_add(last.bytes) == to
         {
