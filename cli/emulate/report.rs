@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use emulator::fidelity::Bound;
-use emulator::{Cause, ExecutionFault, Finding, Numerics, Place, Report, Site};
+use emulator::{Cause, ExecutionFault, Finding, Place, Report, Site, WaveState};
 use serde::Serialize;
 
 use crate::emulate::bind::Supplied;
@@ -11,6 +11,7 @@ use crate::emulate::fidelity::{self, Trust};
 use crate::emulate::launch::{Plan, Planned};
 use crate::emulate::stats::Counts;
 use crate::emulate::tensor::Tensor;
+use crate::harness::conditions::Conditions;
 use crate::{harness, report};
 
 /// The whole story of one run.
@@ -20,10 +21,9 @@ pub struct Told {
     pub passed: bool,
     /// The target, from the objects.
     pub target: &'static str,
-    /// The mode of numerics of matrix and dot-product instructions.
-    pub numerics: Numerics,
-    /// Whether races were watched for.
-    pub race_checks: bool,
+    /// Modes and checks.
+    #[serde(flatten)]
+    pub conditions: Conditions,
     /// What ended the run before its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<FaultTold>,
@@ -107,6 +107,8 @@ pub struct FaultTold {
     cause: Cause,
     site: Option<Site>,
     place: Place,
+    /// Where the waves that have not ended are, after a fault of the whole launch.
+    waves: Vec<WaveState>,
     remedy: &'static str,
 }
 
@@ -119,6 +121,7 @@ impl FaultTold {
             cause: fault.cause.clone(),
             site: fault.site.clone(),
             place: fault.place,
+            waves: fault.waves.clone(),
             remedy: remedy(&fault.cause),
         }
     }
@@ -138,7 +141,8 @@ fn remedy(cause: &Cause) -> &'static str {
             "correct the kernel's scratch addresses or its descriptor"
         }
         Cause::InstructionLimit { .. } => {
-            "raise --instruction-limit if the kernel is meant to run that long"
+            "raise --instruction-limit if the kernel is meant to run that long; if workgroups wait for later ones, \
+             raise --resident-workgroups"
         }
         Cause::UnknownInstruction { .. } => {
             "see disasm: either the branch there is wrong, or the instruction tables lack it"
@@ -219,7 +223,7 @@ impl Told {
     /// As text, with what was asked for.
     pub fn text(&self, with_stats: bool, with_fidelity: bool) -> String {
         let mut out = self.each_launch(|launch| launch.head(self.target));
-        out.push_str(&format!("numerics {}\n", self.numerics));
+        out.push_str(&format!("{}\n", self.conditions));
         out.push_str(&self.buffer_table());
         for finding in &self.findings {
             out.push_str(&format!("finding: {finding}\n"));
@@ -269,7 +273,7 @@ impl Told {
     fn verdict(&self) -> String {
         let word = match (&self.fault, self.passed) {
             (Some(_), _) => "FAULT",
-            (None, true) if self.race_checks => "clean",
+            (None, true) if self.conditions.race_checks => "clean",
             (None, true) => "clean, races not watched for",
             (None, false) => "FINDINGS",
         };

@@ -1,5 +1,6 @@
 //! Running one problem of a spec and judging the result: inputs, device, float64 reference.
 
+pub mod conditions;
 pub mod tensor_file;
 
 use emulator::{Numerics, Options};

@@ -14,6 +14,7 @@ use crate::emulate::tensor::{self, Format, Tensor};
 use crate::emulate::trace::Trace;
 use crate::emulate::value::GRAMMAR;
 use crate::error::{CliError, Outcome};
+use crate::harness::conditions::Conditions;
 use crate::report;
 
 /// Arguments of `emulate`.
@@ -39,6 +40,10 @@ pub struct Args {
     /// Wave instructions after which a launch is stopped with a fault
     #[arg(long, value_name = "N", default_value_t = Options::default().instruction_limit)]
     instruction_limit: u64,
+    /// Workgroups that may be under way at once, where they run long or wait for each other
+    #[arg(long, value_name = "N", default_value_t = Options::default().resident_workgroups,
+        value_parser = clap::value_parser!(u32).range(1..))]
+    resident_workgroups: u32,
     /// Do not watch for races between waves and between workgroups; every other check stays on
     #[arg(long)]
     no_race_checks: bool,
@@ -90,6 +95,7 @@ impl Args {
             instruction_limit: self.instruction_limit,
             race_checks: !self.no_race_checks,
             stats: self.stats,
+            resident_workgroups: self.resident_workgroups,
             lds_order: match self.lds_order {
                 LdsOrder::Architectural => emulator::LdsOrder::Architectural,
                 LdsOrder::Conservative => emulator::LdsOrder::Conservative,
@@ -150,8 +156,7 @@ fn execute(args: &Args, plan: &Plan<'_>, saves: &[Save]) -> Result<Told, CliErro
     Ok(Told {
         passed: fault.is_none() && findings.is_empty(),
         target: plan.target().name(),
-        numerics: args.numerics,
-        race_checks: !args.no_race_checks,
+        conditions: Conditions::of(&args.options()),
         fault,
         findings,
         findings_dropped: launches.iter().map(|told| told.findings_dropped).sum(),

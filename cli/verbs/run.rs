@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use emulator::Numerics;
+use emulator::{Numerics, Options};
 use oracle::inputs::{GateRange, Sample};
 use oracle::tensors::Tensors;
 use oracle::{Case, measure};
@@ -15,6 +15,7 @@ use specs::{Problem, Spec};
 
 use crate::emulate::stats::Counts;
 use crate::error::{CliError, Outcome};
+use crate::harness::conditions::Conditions;
 use crate::harness::{self, tensor_file};
 use crate::verbs::emit::Backend;
 use crate::{pipeline, report};
@@ -60,6 +61,13 @@ pub struct Args {
     stats: bool,
 }
 
+impl Args {
+    fn options(&self) -> Options {
+        let options = harness::options(self.instruction_limit, self.numerics);
+        Options { stats: self.stats, ..options }
+    }
+}
+
 /// Where code runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum DeviceKind {
@@ -103,8 +111,9 @@ struct RunReport {
     backend: &'static str,
     device: String,
     problem: Problem,
-    /// The mode of numerics of matrix and dot-product instructions.
-    numerics: Numerics,
+    /// Modes and checks.
+    #[serde(flatten)]
+    conditions: Conditions,
     compared: bool,
     outputs: BTreeMap<String, OutputReport>,
     /// Verdicts against `expected.*` of the input file.
@@ -142,9 +151,7 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     args.numerics.check(spec.target()).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
     let prepared = prepare(args, &spec)?;
     let artefacts = pipeline::compile(&spec)?;
-    let options = harness::options(args.instruction_limit, args.numerics);
-    let options = emulator::Options { stats: args.stats, ..options };
-    let mut device = EmulatedDevice::new(spec.target(), options);
+    let mut device = EmulatedDevice::new(spec.target(), args.options());
     let outcome = harness::execute(
         &mut device,
         &artefacts.code_object,
@@ -225,7 +232,7 @@ fn judge(
         backend: "llvm",
         device: device.to_owned(),
         problem,
-        numerics: args.numerics,
+        conditions: Conditions::of(&args.options()),
         compared: !args.no_compare,
         outputs,
         expected: file_verdicts,
@@ -253,8 +260,8 @@ fn fingerprint(bytes: &[u8]) -> OutputReport {
 
 fn text(report: &RunReport, stats: bool) -> String {
     let mut out = format!(
-        "{} for {} by {} on {}, numerics {}\n",
-        report.kernel, report.target, report.backend, report.device, report.numerics
+        "{} for {} by {} on {}\n{}\n",
+        report.kernel, report.target, report.backend, report.device, report.conditions
     );
     out.push_str(&outputs_text(report));
     for finding in &report.findings {

@@ -28,6 +28,9 @@ pub struct ExecutionFault {
     pub site: Option<Site>,
     /// Where in the launch.
     pub place: Place,
+    /// Where the waves that have not ended are, after the limit of instructions and after a deadlock; the first 64
+    /// of the workgroups under way.
+    pub waves: Vec<WaveState>,
     /// Findings and counts up to here.
     pub report: Report,
 }
@@ -35,10 +38,44 @@ pub struct ExecutionFault {
 impl std::fmt::Display for ExecutionFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}\n  in '{}', {}", self.cause, self.kernel, self.place)?;
-        match &self.site {
-            Some(site) => write!(f, "\n  at {site}"),
-            None => Ok(()),
+        if let Some(site) = &self.site {
+            write!(f, "\n  at {site}")?;
         }
+        self.waves.iter().try_for_each(|wave| write!(f, "\n  {wave}"))
+    }
+}
+
+/// What a wave does that has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    /// It can go on.
+    Running,
+    /// It waits at a barrier.
+    AtBarrier,
+    /// It halted itself.
+    Halted,
+}
+
+/// Where a wave is that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WaveState {
+    /// The wave.
+    pub place: Place,
+    /// What it does.
+    pub activity: Activity,
+    /// The instruction that it would execute next.
+    pub next: Site,
+}
+
+impl std::fmt::Display for WaveState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let activity = match self.activity {
+            Activity::Running => "is before",
+            Activity::AtBarrier => "waits at the barrier before",
+            Activity::Halted => "is halted before",
+        };
+        write!(f, "{} {activity} {}", self.place, self.next)
     }
 }
 

@@ -6,17 +6,15 @@
 use codeobj::{HiddenArg, Kernel, KernelDescriptor, RoundMode, ValueKind};
 use isa::Target;
 
-use crate::checks::races::Races;
 use crate::fault::{Fault, LaunchError};
-use crate::finding::Findings;
 use crate::machine::{Dispatch, Options};
 use crate::memory::{Access, BufferId, Memory, MemoryError};
 use crate::program::Program;
-use crate::report::{Counts, Report};
+use crate::report::Report;
+use crate::schedule::Schedule;
 use crate::sem::control::initial_mode;
 use crate::trace::Tracer;
 use crate::wave::{Wave, scalar};
-use crate::workgroup::{Watch, Workgroup};
 
 /// A kernel of a loaded object.
 #[derive(Clone, Copy)]
@@ -76,29 +74,13 @@ impl<'m> Launch<'m> {
         })
     }
 
-    /// Runs all workgroups, one after the other.
+    /// Runs all workgroups.
     pub(crate) fn run(
         &self,
         memory: &mut Memory,
         tracer: &mut Option<&mut dyn Tracer>,
     ) -> Result<Report, Fault> {
-        let mut findings = Findings::default();
-        let mut counts = Counts::new(self.options, self.target);
-        let mut left = self.options.instruction_limit;
-        let mut workgroup = Workgroup::new(self);
-        let mut races = Races::new(self, self.options);
-        let [nx, ny, nz] = self.workgroups;
-        let ids = (0..nz).flat_map(|z| (0..ny).flat_map(move |y| (0..nx).map(move |x| [x, y, z])));
-        for id in ids {
-            let mut watch = Watch { findings: &mut findings, races: &mut races };
-            let ran = workgroup.run(self, id, memory, &mut watch, &mut counts, &mut left, tracer);
-            if let Err(stopped) = ran {
-                races.settle(&mut findings);
-                let report = counts.into_report(findings, self.target, self.options.numerics);
-                return Err(Fault::Execution(Box::new(stopped.into_fault(self, report))));
-            }
-        }
-        Ok(counts.into_report(findings, self.target, self.options.numerics))
+        Schedule::new(self).run(memory, tracer).map_err(Fault::Execution)
     }
 
     /// Gives back what the launch allocated.

@@ -30,6 +30,7 @@ mod prepare;
 mod program;
 mod report;
 mod scalars;
+mod schedule;
 mod scratch;
 mod sem;
 mod stats;
@@ -39,7 +40,7 @@ mod traffic;
 mod wave;
 mod workgroup;
 
-pub use fault::{Cause, ExecutionFault, Fault, LaunchError};
+pub use fault::{Activity, Cause, ExecutionFault, Fault, LaunchError, WaveState};
 pub use finding::{Finding, Place, Rule, Site};
 pub use machine::{Alignment, Dispatch, HostVectors, LdsOrder, LoadedObject, Machine, Options};
 pub use memory::{Access, BufferId, Memory, MemoryError};

@@ -44,6 +44,9 @@ pub enum HostVectors {
 pub struct Options {
     /// Wave instructions that one dispatch may execute.
     pub instruction_limit: u64,
+    /// Workgroups that may be under way at once; at least 1. More than one are only where a workgroup runs
+    /// long, as it does when it waits for another one.
+    pub resident_workgroups: u32,
     /// Bytes that all buffers together may have, code objects and scratch included.
     pub memory_limit_bytes: u64,
     /// Which accesses count as misaligned.
@@ -65,6 +68,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             instruction_limit: 1 << 32,
+            resident_workgroups: 64,
             memory_limit_bytes: 1 << 33,
             alignment: Alignment::Hsa,
             race_checks: true,
@@ -204,8 +208,9 @@ impl Machine {
         launch::check(kernel, self.target, &self.options, dispatch).map(|_| ())
     }
 
-    /// Runs a kernel to its end. Workgroups run one after the other in ascending order of their ids,
-    /// x fastest.
+    /// Runs a kernel to its end. Workgroups start in ascending order of their ids, x fastest, and run one
+    /// after the other, except that those which run long share the machine in turns, up to
+    /// [`Options::resident_workgroups`]: so workgroups that wait for each other make progress.
     ///
     /// # Errors
     /// [`Fault::Launch`] when it cannot start, [`Fault::Execution`] when a wave does something without

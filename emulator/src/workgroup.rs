@@ -6,7 +6,7 @@
 use crate::checks::barriers;
 use crate::checks::races::Races;
 use crate::exec::Exec;
-use crate::fault::{Cause, ExecutionFault};
+use crate::fault::{Activity, Cause, ExecutionFault, WaveState};
 use crate::finding::{Findings, Place};
 use crate::lanes::Width;
 use crate::launch::Launch;
@@ -23,15 +23,21 @@ const SLICE: u64 = 1024;
 
 /// The state of one workgroup, used for one after the other.
 pub(crate) struct Workgroup {
+    id: [u32; 3],
     waves: Vec<Wave>,
     scratch: Vec<Scratch>,
     lds: Lds,
 }
 
-/// What watches over a dispatch.
-pub(crate) struct Watch<'d> {
-    pub findings: &'d mut Findings,
-    pub races: &'d mut Races,
+/// What the workgroups of a dispatch share.
+pub(crate) struct Shared<'d, 't> {
+    pub memory: &'d mut Memory,
+    pub findings: Findings,
+    pub races: Races,
+    pub counts: Counts,
+    /// What remains of the instruction limit.
+    pub left: u64,
+    pub tracer: &'d mut Option<&'t mut dyn Tracer>,
 }
 
 /// Why a workgroup stopped.
@@ -42,12 +48,21 @@ pub(crate) struct Stopped {
 }
 
 impl Stopped {
-    pub(crate) fn into_fault(self, launch: &Launch<'_>, report: Report) -> ExecutionFault {
+    /// The fault, with `waves` where it is one of the whole dispatch.
+    pub(crate) fn into_fault(
+        self,
+        launch: &Launch<'_>,
+        report: Report,
+        waves: Vec<WaveState>,
+    ) -> ExecutionFault {
+        let is_of_all =
+            matches!(self.cause, Cause::InstructionLimit { .. } | Cause::Deadlock { .. });
         ExecutionFault {
             cause: self.cause,
             kernel: launch.kernel.name.clone(),
             site: self.pc.map(|pc| launch.program.site(pc)),
             place: self.place,
+            waves: if is_of_all { waves } else { Vec::new() },
             report,
         }
     }
@@ -67,67 +82,16 @@ impl Workgroup {
         let n_waves = launch.work_items().div_ceil(width);
         let scratch_bytes = crate::launch::scratch_bytes(&launch.kernel.descriptor);
         Workgroup {
+            id: [0; 3],
             waves: (0..n_waves).map(|_| new_wave(launch)).collect(),
             scratch: (0..n_waves).map(|_| Scratch::new(scratch_bytes, width)).collect(),
             lds: Lds::new(launch.lds_bytes),
         }
     }
 
-    /// Runs one workgroup to its end; `left` is what remains of the instruction limit.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the parts of a dispatch that outlive a workgroup are borrowed apart"
-    )]
-    pub(crate) fn run(
-        &mut self,
-        launch: &Launch<'_>,
-        id: [u32; 3],
-        memory: &mut Memory,
-        watch: &mut Watch<'_>,
-        counts: &mut Counts,
-        left: &mut u64,
-        tracer: &mut Option<&mut dyn Tracer>,
-    ) -> Result<(), Stopped> {
-        self.start(launch, id, counts);
-        watch.races.start_workgroup(id);
-        loop {
-            for (wave, scratch) in self.waves.iter_mut().zip(&mut self.scratch) {
-                let place = Place { workgroup: id, wave: wave.id, lane: None };
-                counts.start_slice();
-                let mut exec = Exec {
-                    wave,
-                    memory,
-                    lds: &mut self.lds,
-                    scratch,
-                    findings: watch.findings,
-                    races: watch.races,
-                    counts,
-                    options: launch.options,
-                    program: launch.program,
-                    target: launch.target,
-                    kernel: &launch.kernel.name,
-                    workgroup: id,
-                    cursor: Cursor::default(),
-                };
-                let slice = SLICE.min(*left);
-                let ran = exec.run(slice, tracer);
-                let pc = Some(exec.wave.pc);
-                counts.end_slice(id, place.wave);
-                let unused = ran.map_err(|cause| Stopped { cause: *cause, place, pc })?;
-                *left -= slice - unused;
-                if *left == 0 {
-                    let limit = launch.options.instruction_limit;
-                    return Err(Stopped { cause: Cause::InstructionLimit { limit }, place, pc });
-                }
-            }
-            if self.has_ended(launch, id, watch)? {
-                counts.end_workgroup(id);
-                return Ok(());
-            }
-        }
-    }
-
-    fn start(&mut self, launch: &Launch<'_>, id: [u32; 3], counts: &mut Counts) {
+    /// Sets up all waves.
+    pub(crate) fn start(&mut self, launch: &Launch<'_>, id: [u32; 3], counts: &mut Counts) {
+        self.id = id;
         self.lds.reset();
         for (number, (wave, scratch)) in (0..).zip(self.waves.iter_mut().zip(&mut self.scratch)) {
             scratch.reset();
@@ -136,12 +100,87 @@ impl Workgroup {
         counts.start_workgroup(id, self.waves.len() as u32);
     }
 
+    /// Runs the waves in slices until all have ended or `budget` instructions are used up; says whether
+    /// all have ended.
+    pub(crate) fn turn(
+        &mut self,
+        launch: &Launch<'_>,
+        budget: u64,
+        shared: &mut Shared<'_, '_>,
+    ) -> Result<bool, Stopped> {
+        let until = shared.left.saturating_sub(budget);
+        while shared.left > until {
+            for number in 0..self.waves.len() {
+                self.slice(launch, number, shared)?;
+            }
+            if self.has_ended(launch, shared)? {
+                shared.counts.end_workgroup(self.id);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Runs one wave until it waits or ends, at most [`SLICE`] instructions.
+    fn slice(
+        &mut self,
+        launch: &Launch<'_>,
+        number: usize,
+        shared: &mut Shared<'_, '_>,
+    ) -> Result<(), Stopped> {
+        let wave = &mut self.waves[number];
+        let place = Place { workgroup: self.id, wave: wave.id, lane: None };
+        shared.counts.start_slice();
+        let mut exec = Exec {
+            wave,
+            memory: shared.memory,
+            lds: &mut self.lds,
+            scratch: &mut self.scratch[number],
+            findings: &mut shared.findings,
+            races: &mut shared.races,
+            counts: &mut shared.counts,
+            options: launch.options,
+            program: launch.program,
+            target: launch.target,
+            kernel: &launch.kernel.name,
+            workgroup: self.id,
+            cursor: Cursor::default(),
+        };
+        let slice = SLICE.min(shared.left);
+        let ran = exec.run(slice, shared.tracer);
+        let pc = Some(exec.wave.pc);
+        shared.counts.end_slice(self.id, place.wave);
+        let unused = ran.map_err(|cause| Stopped { cause: *cause, place, pc })?;
+        shared.left -= slice - unused;
+        if shared.left == 0 {
+            let limit = launch.options.instruction_limit;
+            return Err(Stopped { cause: Cause::InstructionLimit { limit }, place, pc });
+        }
+        Ok(())
+    }
+
+    /// Where each wave is that has not ended.
+    pub(crate) fn unfinished<'w>(
+        &'w self,
+        launch: &'w Launch<'_>,
+    ) -> impl Iterator<Item = WaveState> + 'w {
+        let waves = self.waves.iter().filter(|wave| wave.status != Status::Ended);
+        waves.map(|wave| WaveState {
+            place: Place { workgroup: self.id, wave: wave.id, lane: None },
+            activity: match wave.status {
+                Status::AtBarrier => Activity::AtBarrier,
+                Status::Halted => Activity::Halted,
+                Status::Running | Status::Ended => Activity::Running,
+            },
+            next: launch.program.site(wave.pc),
+        })
+    }
+
     /// Opens a barrier that all waves have reached; says whether all have ended.
     fn has_ended(
         &mut self,
         launch: &Launch<'_>,
-        id: [u32; 3],
-        watch: &mut Watch<'_>,
+        shared: &mut Shared<'_, '_>,
     ) -> Result<bool, Stopped> {
         let n_with =
             |status: Status| self.waves.iter().filter(|wave| wave.status == status).count() as u32;
@@ -151,14 +190,14 @@ impl Workgroup {
             return Ok(false);
         }
         if halted != 0 {
-            let place = Place { workgroup: id, wave: 0, lane: None };
+            let place = Place { workgroup: self.id, wave: 0, lane: None };
             let cause = Cause::Deadlock { waiting, waves: self.waves.len() as u32 };
             return Err(Stopped { cause, place, pc: None });
         }
         if launch.options.race_checks {
-            watch.races.open_barrier(&self.waves);
-            watch.races.settle(watch.findings);
-            barriers::check(launch, id, &self.waves, watch.findings);
+            shared.races.open_barrier(&self.waves);
+            shared.races.settle(&mut shared.findings);
+            barriers::check(launch, self.id, &self.waves, &mut shared.findings);
         }
         for wave in self.waves.iter_mut().filter(|wave| wave.status == Status::AtBarrier) {
             wave.status = Status::Running;

@@ -337,7 +337,13 @@ fn races_are_watched_for_unless_that_is_switched_off() {
         ends_with(&two, 1, &["finding: global race", "global_store"]);
         let unwatched = [&two[..], &["--no-race-checks"]].concat();
         ends_with(&unwatched, 0, &["clean, races not watched for"]);
-        assert_eq!(document(&unwatched, 0)["race_checks"], false);
+        let told = document(&unwatched, 0);
+        assert_eq!((&told["race_checks"], &told["alignment"]), (&false.into(), &"hsa".into()));
+        let strict =
+            [&one[..], &["--lds-order", "conservative", "--alignment", "natural"]].concat();
+        assert_eq!(document(&strict, 0)["lds_order"], "conservative");
+        let said = "race checks on; LDS order conservative; alignment natural";
+        ends_with(&strict, 0, &[said]);
         let senseless = [&unwatched[..], &["--lds-order", "conservative"]].concat();
         ends_with(&senseless, 2, &["--lds-order", "--no-race-checks"]);
     }
@@ -377,7 +383,9 @@ fn faults_name_the_buffer_and_save_nothing() {
         let args = vector_add(&object, &["--arg", "out=null"]);
         ends_with(&args, 1, &["fault:", "outside every buffer"]);
         let args = vector_add(&object, &["--arg", "out=nan:f32:730", "--instruction-limit", "9"]);
-        ends_with(&args, 1, &["limit of 9 wave instructions", "raise --instruction-limit"]);
+        let limited = ["limit of 9 wave instructions", "raise --instruction-limit", "is before 0x"];
+        ends_with(&args, 1, &limited);
+        assert_eq!(document(&args, 1)["fault"]["waves"][0]["activity"], "running");
     }
 }
 
@@ -400,6 +408,7 @@ fn sizes_that_do_not_fit_are_refused_with_their_limits() {
         with("--grid", "1,1,1,1", 2, &["4 numbers, the limit is 3"]);
         with("--grid", "x", 2, &["'x' is no number"]);
         with("--grid", "4294967295", 2, &["grid is", "limit 4294967295"]);
+        with("--resident-workgroups", "0", 2, &["--resident-workgroups", "0 is not in 1"]);
         with("--dynamic-lds", "1000000", 2, &["LDS of a workgroup is 1000000, limit"]);
         with("--kernel", "vector_ad", 2, &["no kernel 'vector_ad'", "vector_add"]);
     }

@@ -96,24 +96,31 @@ pub(crate) struct Races {
     /// Barriers order global accesses that were waited for, and caches are invalidated (WGP mode).
     needs_waits: bool,
     grid: [u32; 3],
-    lds: Shadow,
     global: Shadow,
     sites: Vec<SiteInfo>,
     places: BTreeMap<u64, usize>,
     /// The instruction of the last access, and its stamp.
     current: Option<(u64, Stamp)>,
-    workgroup: u32,
+    /// Workgroups that ran an atomic on global memory.
+    released_workgroups: BTreeSet<u32>,
+    /// The workgroup whose turn it is.
+    group: GroupRaces,
+}
+
+/// What the checks know of one workgroup.
+#[derive(Debug, Default)]
+pub(crate) struct GroupRaces {
+    number: u32,
+    lds: Shadow,
     /// Complete when the last barrier opened.
     complete: Frontier,
     /// Issued when the last barrier opened.
     issued: Frontier,
     /// By reader: what its loads are sure to see.
     visible: Vec<Frontier>,
-    /// Waves of this workgroup that ran an atomic, and a returning one.
+    /// Waves that ran an atomic, and a returning one.
     released: u32,
     acquired: u32,
-    /// Workgroups that ran an atomic on global memory.
-    released_workgroups: BTreeSet<u32>,
     /// Loads that a compare-and-swap may still prove harmless.
     unproven: Unproven,
 }
@@ -129,27 +136,32 @@ impl Races {
             is_conservative,
             needs_waits: launch.target == Target::Gfx1100 && descriptor.wgp_mode,
             grid: launch.workgroups,
-            visible: vec![[[0; ORDERS]; MAX_WAVES]; MAX_WAVES],
             ..Races::default()
         }
     }
 
-    /// A workgroup starts.
-    pub(crate) fn start_workgroup(&mut self, [x, y, z]: [u32; 3]) {
+    /// What is known of a workgroup that starts.
+    pub(crate) fn start_workgroup(&self, [x, y, z]: [u32; 3]) -> GroupRaces {
         let [nx, ny, _] = self.grid;
         let number = (u64::from(z) * u64::from(ny) + u64::from(y)) * u64::from(nx) + u64::from(x);
-        self.workgroup = (number % u64::from(Stamp::WORKGROUPS)) as u32;
+        let n_readers = if self.is_on { MAX_WAVES } else { 0 };
+        GroupRaces {
+            number: (number % u64::from(Stamp::WORKGROUPS)) as u32,
+            visible: vec![[[0; ORDERS]; MAX_WAVES]; n_readers],
+            ..GroupRaces::default()
+        }
+    }
+
+    /// Another workgroup gets its turn: exchanges what is known of both.
+    pub(crate) fn swap_workgroup(&mut self, other: &mut GroupRaces) {
         self.current = None;
-        self.complete = [[0; ORDERS]; MAX_WAVES];
-        self.issued = [[0; ORDERS]; MAX_WAVES];
-        self.visible.fill([[0; ORDERS]; MAX_WAVES]);
-        (self.released, self.acquired) = (0, 0);
+        std::mem::swap(&mut self.group, other);
     }
 
     /// A barrier opens.
     pub(crate) fn open_barrier(&mut self, waves: &[Wave]) {
         for (wave, (complete, issued)) in
-            waves.iter().zip(self.complete.iter_mut().zip(&mut self.issued))
+            waves.iter().zip(self.group.complete.iter_mut().zip(&mut self.group.issued))
         {
             *complete = wave.scoreboard.complete();
             *issued = [wave.scoreboard.issued(); ORDERS];
@@ -158,8 +170,8 @@ impl Races {
 
     /// A wave invalidates the cache of its CU.
     pub(crate) fn invalidate(&mut self, wave: u32) {
-        if let Some(visible) = self.visible.get_mut(wave as usize) {
-            *visible = self.complete;
+        if let Some(visible) = self.group.visible.get_mut(wave as usize) {
+            *visible = self.group.complete;
         }
     }
 
@@ -203,7 +215,7 @@ impl Races {
             return None;
         }
         let site = self.site(inst)?;
-        let stamp = Stamp::new(self.workgroup, wave.id, site, serial);
+        let stamp = Stamp::new(self.group.number, wave.id, site, serial);
         self.current = Some((inst.pc, stamp));
         if is_atomic(inst) {
             self.note_atomic(stamp, is_global);
@@ -213,9 +225,9 @@ impl Races {
 
     fn note_atomic(&mut self, stamp: Stamp, is_global: bool) {
         let bit = 1 << stamp.wave();
-        self.released |= bit;
+        self.group.released |= bit;
         if self.info(stamp).is_returning {
-            self.acquired |= bit;
+            self.group.acquired |= bit;
         }
         if is_global {
             self.released_workgroups.insert(stamp.workgroup());
@@ -237,7 +249,8 @@ impl Races {
             Space::Scratch(_) | Space::OutOfRange => return None,
         };
         let stamp = self.stamp(inst, wave, is_global)?;
-        let mut shadow = std::mem::take(if is_global { &mut self.global } else { &mut self.lds });
+        let mut shadow =
+            std::mem::take(if is_global { &mut self.global } else { &mut self.group.lds });
         let mut found = None;
         shadow.visit(address, n_bytes, |at, cell| {
             if found.is_none() {
@@ -249,9 +262,9 @@ impl Races {
             }
             if is_write { cell.write(stamp) } else { cell.read(stamp) }
         });
-        *(if is_global { &mut self.global } else { &mut self.lds }) = shadow;
+        *(if is_global { &mut self.global } else { &mut self.group.lds }) = shadow;
         if exchange::is_compare_and_swap(inst) {
-            self.unproven.prove(wave.id, is_global, address..address + n_bytes);
+            self.group.unproven.prove(wave.id, is_global, address..address + n_bytes);
         }
         found
     }
@@ -280,14 +293,14 @@ impl Races {
         if before.is_atomic && after.is_atomic {
             return None;
         }
-        let has_acquired = self.acquired >> now.wave() & 1 == 1;
+        let has_acquired = self.group.acquired >> now.wave() & 1 == 1;
         if earlier.workgroup() != now.workgroup() {
             // LDS is another one by then.
             let is_ordered =
                 has_acquired && self.released_workgroups.contains(&earlier.workgroup());
             return (is_global && !is_ordered).then_some(Kind::Workgroups);
         }
-        if has_acquired && self.released >> earlier.wave() & 1 == 1 {
+        if has_acquired && self.group.released >> earlier.wave() & 1 == 1 {
             return None;
         }
         let is_before = |frontier: &Frontier| {
@@ -295,11 +308,11 @@ impl Races {
         };
         let needs_waits = !is_global || self.needs_waits;
         let reads_through_cache = is_global && needs_waits && !is_write && !after.is_atomic;
-        if !is_before(&self.issued) {
+        if !is_before(&self.group.issued) {
             Some(Kind::NoBarrier)
-        } else if needs_waits && !is_before(&self.complete) {
+        } else if needs_waits && !is_before(&self.group.complete) {
             Some(Kind::NotWaitedFor)
-        } else if reads_through_cache && !is_before(&self.visible[now.wave() as usize]) {
+        } else if reads_through_cache && !is_before(&self.group.visible[now.wave() as usize]) {
             Some(Kind::NotInvalidated)
         } else {
             None
@@ -322,7 +335,7 @@ impl Races {
 
     /// All waves have reached a barrier or ended: what could excuse a load has happened.
     pub(crate) fn settle(&mut self, findings: &mut Findings) {
-        self.unproven.settle(findings);
+        self.group.unproven.settle(findings);
     }
 
     /// Workgroup ids of a number.
@@ -406,7 +419,7 @@ fn report(
             let (site, producer) = (inst.pc, earlier.pc);
             let finding = exec.finding(inst, rule, Some(producer), Some(lane), describe());
             let pending = Pending { rule, site, producer, finding };
-            exec.races.unproven.add(wave, is_global, conflict.address, pending);
+            exec.races.group.unproven.add(wave, is_global, conflict.address, pending);
         }
         _ => exec.report(inst, rule, Some(earlier.pc), Some(lane), describe),
     }

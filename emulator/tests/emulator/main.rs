@@ -7,5 +7,6 @@ mod launches;
 mod lint;
 mod mutations;
 mod programs;
+mod schedule;
 mod states;
 mod stats;
