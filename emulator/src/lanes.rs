@@ -10,7 +10,7 @@ mod int;
 mod mask;
 mod result;
 mod run;
-mod simd;
+pub(crate) mod simd;
 mod source;
 
 pub(crate) use simd::{Fused, Width};

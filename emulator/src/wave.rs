@@ -9,6 +9,7 @@ use isa::wait_states::History;
 use crate::checks::waits::Scoreboard;
 use crate::float::FloatMode;
 use crate::lanes::Width;
+use crate::sem::Factors;
 use crate::taint::Bits;
 
 /// Lanes in a row.
@@ -313,6 +314,8 @@ pub(crate) struct Wave {
     pub scoreboard: Scoreboard,
     /// Instructions that later ones may come too early for.
     pub history: History,
+    /// Room for the factors of a matrix operation.
+    pub factors: Box<Factors>,
     /// Lanes that the current instruction works on: EXEC, less what DPP switched off.
     pub active: u64,
 }
@@ -336,6 +339,7 @@ impl Wave {
             mode: FloatMode::from_bits(0),
             scoreboard: Scoreboard::new(target),
             history: History::new(target),
+            factors: Factors::new(),
             active: 0,
         }
     }

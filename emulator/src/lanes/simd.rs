@@ -156,6 +156,35 @@ macro_rules! both_widths {
     };
 }
 
+/// The integer part of a number between −2^30 and 2^30; what is outside counts as the nearer of these.
+#[inline(always)]
+pub(crate) fn cut(value: f32) -> i32 {
+    const LIMIT: f32 = (1 << 30) as f32;
+    let low = if value > -LIMIT { value } else { -LIMIT };
+    let inside = if low < LIMIT { low } else { LIMIT };
+    // SAFETY: between the limits, NaN excluded by the first comparison.
+    unsafe { inside.to_int_unchecked() }
+}
+
+/// A computation whose loops are compiled for both widths; it must be inlined into [`run`].
+pub(crate) trait Loops {
+    /// What it gives.
+    type Output;
+    /// Runs it with this fused multiply-add.
+    fn run(self, fused: Fused) -> Self::Output;
+}
+
+#[inline(always)]
+fn run_loops<L: Loops>(fused: Fused, loops: L) -> L::Output {
+    loops.run(fused)
+}
+
+both_widths!(
+    /// A computation of its own loops.
+    run, run_wide, run_loops,
+    <L: Loops>(loops: L) -> L::Output
+);
+
 /// Every row: all lanes of the sources through `compute`, then the active ones written.
 macro_rules! each_row {
     ($file:ident, $at:ident, |$sources:ident, $out:ident| $compute:block) => {

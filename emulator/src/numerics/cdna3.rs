@@ -17,6 +17,8 @@
 
 use super::factor::{Factor, Format};
 
+/// Products of 16-bit factors in a group.
+pub(crate) const GROUP: usize = 8;
 /// Fraction bits of aligned products, and of C.
 const FRACTION_BITS: i32 = 24;
 /// Fraction bits of the sum of products beside C.
@@ -34,7 +36,7 @@ struct Aligned {
 
 /// C plus the products of all k, group after group. Factors are raw bits of their formats, C is binary32.
 pub(crate) fn fused_sum(formats: [Format; 2], factors: &[[u32; 2]], c: u32) -> u32 {
-    let group = if formats[0].is_eight_bit() { 16 } else { 8 };
+    let group = if formats[0].is_eight_bit() { 2 * GROUP } else { GROUP };
     factors.chunks(group).fold(c, |c, factors| fused_group(formats, factors, c))
 }
 
@@ -100,6 +102,7 @@ fn shift_down(units: i64, by: i32) -> i64 {
 }
 
 /// 2^`exponent`, for exponents of normal binary64 numbers.
+#[inline(always)]
 fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(u64::from((exponent + 1023).unsigned_abs()) << 52)
 }
@@ -146,4 +149,69 @@ fn special_sum(formats: [Format; 2], factors: &[[u32; 2]], c: u32) -> Option<u32
 fn is_huge_product(formats: [Format; 2], pair: [u32; 2]) -> bool {
     let Aligned { units, exponent } = product(formats, pair);
     units != 0 && exponent - FRACTION_BITS + units.unsigned_abs().ilog2().cast_signed() >= 128
+}
+
+/// One product of a group in many columns at once: a factor of a row of A, and a row of B.
+#[derive(Clone, Copy)]
+pub(crate) struct FusedTerm<'b, const N: usize> {
+    pub a: f32,
+    pub a_exponent: i32,
+    pub b: &'b [f32; N],
+    pub b_exponents: &'b [i32; N],
+}
+
+/// One group for many columns, f16 or bf16: the sums so far become the next ones. Factors are zero or
+/// between 2^−50 and 2^51, their exponents as `product` counts them; `cut` converts to an integer towards
+/// zero.
+#[inline(always)]
+pub(crate) fn fused_step<const N: usize>(
+    terms: &[FusedTerm<'_, N>; GROUP],
+    sums: &mut [f32; N],
+    cut: impl Fn(f32) -> i32,
+) {
+    let mut exponents = [i32::MIN; N];
+    for term in terms {
+        for (exponent, b) in exponents.iter_mut().zip(term.b_exponents) {
+            *exponent = (*exponent).max(term.a_exponent + b);
+        }
+    }
+    let mut scales = [0.0; N];
+    for j in 0..N {
+        // Only a sum of zeros has an exponent below −100.
+        let field = 127 + FRACTION_BITS - exponents[j].max(-100);
+        scales[j] = f32::from_bits(field.cast_unsigned() << 23);
+    }
+    let mut units = [0_i32; N];
+    for term in terms {
+        for j in 0..N {
+            // No product of these factors loses bits in binary32, and a scaled one is below 2^26.
+            units[j] += cut(term.a * term.b[j] * scales[j]);
+        }
+    }
+    for j in 0..N {
+        sums[j] = fused_add(units[j], exponents[j], sums[j]);
+    }
+}
+
+/// As [`add`], free of branches: every value is exact in binary64 until the one rounding.
+#[inline(always)]
+fn fused_add(units: i32, exponent: i32, c: f32) -> f32 {
+    let magnitude = c.to_bits() & !SIGN;
+    let field = (magnitude >> 23).cast_signed() - 127;
+    let c_exponent = field.max(-126);
+    let top = exponent.max(c_exponent);
+    let extra = SUM_FRACTION_BITS - FRACTION_BITS;
+    let products = floor(f64::from(units) * power_of_two(extra + exponent - top));
+    let addend = floor(f64::from(c) * power_of_two(FRACTION_BITS - top));
+    let total = products + addend * power_of_two(extra);
+    let sum = (total * power_of_two(top - SUM_FRACTION_BITS)) as f32;
+    if sum.is_nan() { f32::from_bits(QUIET_NAN) } else { sum }
+}
+
+/// The largest integer not above a number below 2^51; infinities stay.
+#[inline(always)]
+fn floor(value: f64) -> f64 {
+    const INTEGERS: f64 = 1.5 * (1_u64 << 52) as f64;
+    let nearest = value + INTEGERS - INTEGERS;
+    if nearest > value { nearest - 1.0 } else { nearest }
 }

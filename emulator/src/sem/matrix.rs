@@ -14,6 +14,7 @@ mod arithmetic;
 mod layout;
 #[cfg(test)]
 mod tests;
+mod tiles;
 
 use isa::Op;
 use isa::fragment::Shape;
@@ -30,6 +31,8 @@ use crate::prepare::{Prepared, unsupported};
 use crate::sem::Meaning::{self, Approximate, Exact, Unsupported};
 use crate::wave::ROW_LANES;
 use layout::{Layout, Plan};
+pub(crate) use tiles::Factors;
+use tiles::{Rows, Sums};
 
 /// Dense operations, by the elements of A. Sparse and f8f6f4 ones have no shape: nothing independent
 /// witnesses their layouts.
@@ -74,6 +77,9 @@ impl Exec<'_> {
 
     fn multiply_f32(&mut self, inst: &Prepared) -> Outcome {
         let plan = self.matrix_plan(inst)?;
+        if self.multiply_tiles(inst, plan).is_some() {
+            return Ok(());
+        }
         let formats = [&plan.a, &plan.b].map(|layout| Format::of(layout.fragment.element()));
         match (self.options.numerics, formats) {
             (Numerics::Cdna3Fdpa, [Some(a), Some(b)]) => {
@@ -107,6 +113,41 @@ impl Exec<'_> {
         };
         self.deal(inst, plan, |at| narrow(d[at]).into());
         Ok(())
+    }
+
+    /// The fast way, where everything is ordinary.
+    fn multiply_tiles(&mut self, inst: &Prepared, plan: &Plan) -> Option<()> {
+        let tiles = plan.tiles.as_ref()?;
+        let sums = match self.options.numerics {
+            Numerics::FmaSequential => Sums::Sequential,
+            Numerics::Cdna3Fdpa if Format::of(plan.a.fragment.element()).is_some() => Sums::Fused,
+            Numerics::Cdna3Fdpa => Sums::Sequential,
+            Numerics::Rdna3Candidate => return None,
+        };
+        let mods = &inst.inst.mods;
+        let Dest::Vector(first) = inst.dst[0] else { return None };
+        let (Source::Vector(a), Source::Vector(b)) = (inst.src[A], inst.src[B]) else {
+            return None;
+        };
+        let is_tainted = |k: usize| self.is_operand_tainted(inst, k, plan.layout(k));
+        if mods.neg | mods.neg_hi != 0 || [A, B, C].into_iter().any(is_tainted) {
+            return None;
+        }
+        let registers = plan.d.registers();
+        let row = |register: u16| usize::from(register) * self.wave.n_rows();
+        let c = match inst.src[C] {
+            // Tiles of D are written while later ones of C are still to be read.
+            Source::Vector(c) if c != first && c.abs_diff(first) < registers => return None,
+            Source::Vector(c) => Ok(row(c)),
+            source => Err(self.uniform(source) as u32),
+        };
+        let rows = Rows { factors: [row(a), row(b)], c, d: row(first) };
+        let (width, file) = self.wave.vectors.rows_mut();
+        tiles.multiply(width, file, &mut self.wave.factors, rows, sums)?;
+        for register in first..first + registers {
+            self.wave.vectors.define(register, u64::MAX);
+        }
+        Some(())
     }
 
     /// Each element of D from its pairs of factors in ascending k and its C, all raw bits.

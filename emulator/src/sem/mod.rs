@@ -26,6 +26,8 @@ mod smem;
 
 use isa::Op;
 
+pub(crate) use matrix::Factors;
+
 use crate::fidelity::Bound;
 use crate::prepare::Handler;
 

@@ -53,7 +53,8 @@ pub(super) fn multiply_f32(
     b: &[u32],
     c: &[u32],
 ) -> Vec<u32> {
-    if are_products_exact(element, a) && are_products_exact(element, b) {
+    let is_exact = |factor: &[u32]| are_products_exact(element, factor.iter().copied());
+    if is_exact(a) && is_exact(b) {
         let floats = |bits: &[u32]| bits.iter().map(|bits| f32::from_bits(*bits)).collect();
         let (a, b, mut d): (Vec<f32>, Vec<f32>, Vec<f32>) = (floats(a), floats(b), floats(c));
         multiply(shape, &a, &b, &mut d, |a, b, sum| a * b + sum);
@@ -68,7 +69,7 @@ pub(super) fn multiply_f32(
 
 /// Whether the product of any two of these values (and of their like) is a binary32: always for formats
 /// of 16 bits and fewer but bfloat16, which has binary32's range; for it, when no exponent is extreme.
-fn are_products_exact(element: Element, values: &[u32]) -> bool {
+pub(super) fn are_products_exact(element: Element, mut values: impl Iterator<Item = u32>) -> bool {
     // Exponents of ±60 leave products 2^±120, whose 16 significant bits are far from both limits.
     let is_moderate = |bits: u32| {
         let exponent = bits >> 23 & 0xff;
@@ -76,7 +77,7 @@ fn are_products_exact(element: Element, values: &[u32]) -> bool {
     };
     match element {
         Element::F16 | Element::Fp8 | Element::Bf8 => true,
-        Element::Bf16 => values.iter().all(|bits| is_moderate(*bits)),
+        Element::Bf16 => values.all(is_moderate),
         _ => false,
     }
 }

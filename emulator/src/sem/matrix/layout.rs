@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use isa::fragment::{Fragment, Index, Part, Place, Shape};
 use isa::table::Matrix;
 
+use super::tiles::Tiles;
 use crate::prepare::Prepared;
 use crate::wave::ROW_LANES;
 
@@ -16,6 +17,8 @@ pub(super) struct Plan {
     pub b: Layout,
     /// Of C too.
     pub d: Layout,
+    /// How to go fast, where that is possible.
+    pub tiles: Option<Tiles>,
 }
 
 /// How one operand lies.
@@ -42,6 +45,7 @@ impl Plan {
             a: layout(Part::A)?,
             b: layout(Part::B)?,
             d: layout(Part::D)?,
+            tiles: Tiles::build(op),
         })
     }
 

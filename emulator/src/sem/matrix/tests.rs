@@ -13,6 +13,7 @@ use isa::{Operand, Target};
 use crate::exec::Exec;
 use crate::fault::Cause;
 use crate::finding::{Finding, Findings, Rule};
+use crate::lanes::simd::Width;
 use crate::lds::Lds;
 use crate::machine::Options;
 use crate::memory::{Cursor, Memory};
@@ -22,7 +23,7 @@ use crate::program::Program;
 use crate::report::Counts;
 use crate::scratch::Scratch;
 use crate::sem::{self, Meaning};
-use crate::wave::{Wave, scalar};
+use crate::wave::{Row, Wave, scalar};
 
 /// First registers of the operands.
 const D: u8 = 0;
@@ -538,5 +539,100 @@ fn every_binary16_widens_as_the_plain_conversion_does() {
     for bits in 0..=0xffff_u32 {
         let widened = super::arithmetic::widen(Element::F16, bits);
         assert_eq!(widened, crate::float::f16_to_f32(bits), "{bits:#x}");
+    }
+}
+
+/// Raw words of a kind: 0 plain numbers, 1 any exponent, 2 any bits.
+fn word(state: &mut u64, element: Element, kind: u64) -> u32 {
+    let mut next = || {
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) as u32
+    };
+    let (bits, other) = (next() << 1 | next() & 1, next());
+    let numbers = match element {
+        Element::F16 => 0xbfff_bfff,
+        Element::Bf16 => 0xbfff_bfff,
+        Element::F32 => 0xbfff_ffff,
+        _ => 0xbfbf_bfbf,
+    };
+    // Exponents around one.
+    let plain = match element {
+        Element::F16 => bits & 0x8fff_8fff | 0x3000_3000,
+        Element::Bf16 => bits & 0x83ff_83ff | 0x3e00_3e00,
+        Element::F32 => bits & 0x83ff_ffff | 0x3e00_0000,
+        _ => bits & 0x9f9f_9f9f | 0x2020_2020,
+    };
+    match (kind, other % 8) {
+        (_, 0) => 0,
+        (0, _) => plain,
+        (1, _) => bits & numbers,
+        _ => bits,
+    }
+}
+
+#[test]
+fn the_fast_way_gives_the_bits_of_the_general_one_on_any_host() {
+    let mut state = 1;
+    for op in dense() {
+        let of_row = Bench::new(op);
+        if super::plan(Op::Matrix(op)).is_none_or(|plan| plan.tiles.is_none()) {
+            let has_fast_way = of_row.element(0) == Element::F32 && of_row.shape.m >= 16;
+            assert!(!has_fast_way, "{op:?}");
+            continue;
+        }
+        for (kind, numerics) in
+            (0..3).flat_map(|kind| modes(op).into_iter().map(move |m| (kind, m)))
+        {
+            let (in_place, inline) = (kind == 1, kind == 2 && state % 3 == 0);
+            let fill = |bench: &mut Bench, mut state: u64| {
+                for (first, registers, position) in [(A, 16, 1), (B, 16, 2), (C, 32, 3)] {
+                    let element = bench.element(position);
+                    for register in first..first + registers {
+                        for lane in 0..bench.lanes() {
+                            let copy =
+                                bench.target == Target::Gfx1100 && lane > 15 && position != 3;
+                            let bits = if copy {
+                                bench.wave.vectors.lane(register.into(), lane - 16)
+                            } else {
+                                word(&mut state, element, kind)
+                            };
+                            bench.write(register, lane, u32::MAX, bits);
+                        }
+                    }
+                }
+                if in_place {
+                    bench.inst.operands[0] = Operand::Vgpr(C);
+                }
+                if inline {
+                    bench.inst.operands[3] = Operand::Float(InlineFloat::Two);
+                }
+                state
+            };
+            let results = |bench: &Bench| -> Vec<Row> {
+                let first = if in_place { C } else { D };
+                let rows = bench.wave.n_rows();
+                let registers = u16::from(first)..u16::from(first) + 32;
+                registers
+                    .flat_map(|register| (0..rows).map(move |row| (register, row)))
+                    .map(|(register, row)| *bench.wave.vectors.row(register, row))
+                    .collect()
+            };
+            let mut general = Bench { numerics, ..Bench::new(op) };
+            let end = fill(&mut general, state);
+            // An undefined bit: that way is the general one.
+            let bits = general.wave.vectors.lane(A.into(), 0);
+            general.wave.vectors.write_lane(A.into(), 0, 1, bits, 1);
+            assert!(general.run().is_ok());
+            for width in [Width::PLAIN, Width::detect()] {
+                let mut fast = Bench { numerics, ..Bench::new(op) };
+                fill(&mut fast, state);
+                fast.wave.vectors.set_width(width);
+                assert!(fast.run().is_ok());
+                let place = format!("{op:?}, {numerics}, kind {kind}, {width:?}");
+                assert_eq!(results(&fast), results(&general), "{place}");
+            }
+            state = end;
+        }
     }
 }
