@@ -5,7 +5,8 @@
 //! * [`decode_step`], [`conv_step`]: contracts, float64 references and limits of the two step kernels.
 //! * [`delta_rule`]: the token-serial recurrence that the gated delta-rule kernels share.
 //! * [`prefill`]: problems of many tokens, with one reference token by token and another chunk by chunk.
-//! * [`twin`]: float32 results, bit for bit what a kernel computes.
+//! * [`twin`]: float32 results in a kernel's own order of operations; of the step kernels bit for bit what
+//!   they compute, of prefill a model of where it rounds.
 //! * [`inputs`]: seeded tensors, the same on every host.
 //! * [`tensors`]: tensors as bytes under the names of kernel arguments.
 //! * [`measure`]: `rmse_ratio`, the floor of a type, verdicts.

@@ -3,7 +3,9 @@
 
 pub mod conv_step;
 pub mod decode_step;
+mod gate;
 mod instruction;
+pub mod prefill;
 
 use specs::Dtype;
 

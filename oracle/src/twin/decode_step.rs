@@ -2,10 +2,11 @@
 
 use specs::{Reduction, StateLayout};
 
-use super::instruction::{LN2, LOG2E, exp2, log2, max_num, rcp};
+use super::gate::log_decay;
+use super::instruction::{LOG2E, exp2};
 use super::narrow;
 use crate::delta_rule::Inputs;
-use crate::{DeltaShape, GateInput, OracleError, RawGate, Stored};
+use crate::{DeltaShape, GateInput, OracleError, Stored};
 
 /// A kernel's outputs, in its types.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,28 +128,8 @@ fn reduce(lanes: &[Vec<usize>], a: &[f32], b: &[f32]) -> f32 {
 
 /// The decay factor of `channel` of value head `h`, whose gates start at row `row`.
 fn decay(shape: &DeltaShape, gate: &GateInput, (row, h): (usize, usize), channel: usize) -> f32 {
-    let index = row * shape.gate_channels() + channel;
-    let argument = |raw: &RawGate| {
-        let bias = raw.dt_bias[h * shape.gate_channels() + channel];
-        let rate = exp2(raw.a_log[h] * LOG2E);
-        let a = if rate == f32::INFINITY { f32::MAX } else { rate };
-        (a, raw.g_raw.f32_at(index) + bias)
-    };
-    let log_decay = match gate {
-        GateInput::LogDecay(g) => g[index],
-        GateInput::Softplus(raw) => {
-            let (a, x) = argument(raw);
-            let e = exp2(-x.abs() * LOG2E);
-            let w = 1.0 + e;
-            let lost = e - (w - 1.0);
-            -(a * lost.mul_add(rcp(w), log2(w).mul_add(LN2, max_num(x, 0.0))))
-        }
-        GateInput::BoundedSigmoid { raw, lower_bound_nats } => {
-            let (a, x) = argument(raw);
-            lower_bound_nats * rcp(1.0 + exp2(-(a * x) * LOG2E))
-        }
-    };
-    exp2(log_decay * LOG2E)
+    let gates = shape.gate_channels();
+    exp2(log_decay(gate, row * gates + channel, h, h * gates + channel) * LOG2E)
 }
 
 #[cfg(test)]

@@ -25,6 +25,11 @@ pub(crate) fn rcp(x: f32) -> f32 {
     flush((1.0 / f64::from(flush(x))) as f32)
 }
 
+/// 1 / √x.
+pub(crate) fn rsq(x: f32) -> f32 {
+    flush((1.0 / libm::sqrt(f64::from(flush(x)))) as f32)
+}
+
 /// IEEE 754-2008 maxNum, +0 above −0.
 pub(crate) fn max_num(a: f32, b: f32) -> f32 {
     if b.is_nan() || a > b || a == b && a.is_sign_positive() { a } else { b }
