@@ -64,6 +64,11 @@ fn scan(value_splits: u32) -> ScanPart {
     }
 }
 
+/// The same with one gate a head.
+fn per_head(tile: TilePart) -> TilePart {
+    TilePart { gate: ChunkGate::LogDecayPerHead, decay: DecayForm::OutsideProduct, ..tile }
+}
+
 /// The factored form at any chunk, as the published totals have it.
 fn factored() -> TilePart {
     TilePart { decay: DecayForm::FixedOffset, ..tile(32) }
@@ -132,6 +137,18 @@ fn totals_of_64_kib_parts() {
     assert_eq!(total(fused(&split, 16)), 70_976 + 4_096);
 }
 
+/// One gate a head: no factors, gates of C numbers, keys and queries in padded rows instead.
+#[test]
+fn totals_of_one_gate_a_head() {
+    let gated = |accuracy| ChunkCommon { family: Family::Gdn, ..common(32, accuracy) };
+    let prep = |accuracy| total(lds_buffers(&gated(accuracy), Some(&per_head(tile(32))), None));
+    let want = 128 + 2 * 8_704 + 128 + 16 + 3 * 4_608 + 2 * 2_560;
+    assert_eq!((prep(Accuracy::Bf16), prep(F16)), (want, want));
+    let scan = |accuracy| total(scanned(&gated(accuracy), 128));
+    // `dec` is the last but two of the scan's buffers: 4 bytes, and 12 up to the next one.
+    assert_eq!(scan(Accuracy::Bf16), 78_336 - 512 + 16);
+}
+
 /// The buffers with the lifetimes of a published overlay.
 fn regrouped(
     mut buffers: Vec<LdsBuffer>,
@@ -181,14 +198,17 @@ fn rows() -> Vec<(ChunkKernel, u32, u32)> {
 }
 
 fn spec(
-    kernel: ChunkKernel,
-    chunk: u32,
-    splits: u32,
+    family: Family,
+    (kernel, chunk, splits): (ChunkKernel, u32, u32),
     accuracy: Accuracy,
     overlay: bool,
 ) -> ChunkSpec {
     let (tile, scan) = (TilePart { lds_overlay: overlay, ..tile(chunk) }, scan(splits));
-    let common = common(chunk, accuracy);
+    let common = ChunkCommon { family, ..common(chunk, accuracy) };
+    let tile = match family {
+        Family::Kda => tile,
+        Family::Gdn => per_head(tile),
+    };
     let carried = ChunkCommon { waves: 8 / splits, ..common };
     match kernel {
         ChunkKernel::Tile => ChunkSpec::Tile(KdaTileSpec { common, tile }),
@@ -219,14 +239,15 @@ fn grouped(number: u64) -> String {
     }
 }
 
-fn table(overlay: bool) -> String {
+/// A table of a family; scan kernels, which have no overlay, only where asked for.
+fn table(family: Family, overlay: bool, scans: bool) -> String {
     let mut text = "| kernel | chunk | value splits | `bf16` | `bf16_split` | `f16` |\n|---|---|---|---|---|---|\n".to_owned();
-    for (kernel, chunk, splits) in rows() {
-        if overlay && kernel == ChunkKernel::Scan {
+    for row @ (kernel, chunk, splits) in rows() {
+        if kernel == ChunkKernel::Scan && !scans {
             continue;
         }
         let cells = [Accuracy::Bf16, Accuracy::Bf16Split, F16]
-            .map(|accuracy| cell(&spec(kernel, chunk, splits, accuracy, overlay)));
+            .map(|accuracy| cell(&spec(family, row, accuracy, overlay)));
         let splits =
             if kernel == ChunkKernel::Tile { "–".to_owned() } else { splits.to_string() };
         text.push_str(&format!("| `{kernel}` | {chunk} | {splits} | {} |\n", cells.join(" | ")));
@@ -236,9 +257,13 @@ fn table(overlay: bool) -> String {
 
 fn tables() -> String {
     format!(
-        "Every buffer with bytes of its own:\n\n{}\nWith `lds_overlay = true`:\n\n{}",
-        table(false),
-        table(true)
+        "KDA, every buffer with bytes of its own:\n\n{}\nKDA with `lds_overlay = true`:\n\n{}\n\
+         Gated DeltaNet (the scan differs from KDA's by `dec` alone, 512 bytes less 16):\n\n{}\n\
+         Gated DeltaNet with `lds_overlay = true`:\n\n{}",
+        table(Family::Kda, false, true),
+        table(Family::Kda, true, false),
+        table(Family::Gdn, false, false),
+        table(Family::Gdn, true, false)
     )
 }
 
@@ -273,9 +298,12 @@ fn the_tables_of_the_page_are_in_step() {
 /// No byte has two owners in one phase, and the overlay wastes less than a tenth of what any needs.
 #[test]
 fn overlays_are_sound_and_tight() {
-    for (kernel, chunk, splits) in rows() {
+    let families = [Family::Kda, Family::Gdn];
+    for (family, row) in
+        families.into_iter().flat_map(|family| rows().into_iter().map(move |row| (family, row)))
+    {
         for accuracy in [Accuracy::Bf16, Accuracy::Bf16Split, F16] {
-            let map = spec(kernel, chunk, splits, accuracy, true).lds_map();
+            let map = spec(family, row, accuracy, true).lds_map();
             for (index, a) in map.buffers().iter().enumerate() {
                 assert!(a.offset.is_multiple_of(16), "{a:?}");
                 for b in &map.buffers()[..index] {
@@ -284,17 +312,17 @@ fn overlays_are_sound_and_tight() {
                 }
             }
             let slack = map.total_bytes() - map.peak_bytes();
-            assert!(slack * 10 < map.peak_bytes(), "{kernel} {chunk} {splits}: {slack}");
+            assert!(slack * 10 < map.peak_bytes(), "{family} {row:?}: {slack}");
         }
     }
 }
 
 #[test]
 fn an_overlay_says_who_follows_whom() {
-    let map = spec(ChunkKernel::Fused, 32, 2, Accuracy::Bf16, true).lds_map();
+    let map = spec(Family::Kda, (ChunkKernel::Fused, 32, 2), Accuracy::Bf16, true).lds_map();
     let pairs: Vec<_> =
         map.handovers().iter().map(|(a, b)| (a.buffer.name, b.buffer.name)).collect();
     assert!(!pairs.is_empty());
-    let disjoint = spec(ChunkKernel::Fused, 32, 2, Accuracy::Bf16, false).lds_map();
+    let disjoint = spec(Family::Kda, (ChunkKernel::Fused, 32, 2), Accuracy::Bf16, false).lds_map();
     assert_eq!(disjoint.handovers().len(), 0);
 }
