@@ -127,12 +127,14 @@ pub enum Cause {
         why: String,
     },
     /// Bytes that no table row matches.
-    #[error("no instruction: bytes {bytes}: {error}")]
+    #[error("no instruction: bytes {bytes}: {error}; nearest: {nearest}")]
     UnknownInstruction {
         /// The bytes at the program counter, in hexadecimal.
         bytes: String,
         /// What the decoder says.
         error: String,
+        /// The instruction of the tables that the bytes resemble most.
+        nearest: String,
     },
     /// The program counter left the code.
     #[error(

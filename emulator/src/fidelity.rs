@@ -40,6 +40,11 @@ pub enum Bound {
     Rdna3Candidate,
     /// Lanes act in ascending order and subnormals are kept here; hardware documents neither.
     AtomicOrder,
+    /// The documented value here, NaN quiet and positive or as its operand; hardware documents no bits of
+    /// NaN.
+    NanPayload,
+    /// A count that grows here; hardware counts cycles of a clock.
+    Clock,
     /// Close in value here; hardware's absolute error is about 2⁻²⁰ of a full turn's range.
     Trigonometric,
 }

@@ -85,6 +85,8 @@ impl Program {
             Box::new(Cause::UnknownInstruction {
                 bytes: shown.collect::<Vec<_>>().join(" "),
                 error: error.problem.to_string(),
+                nearest: isa::decode::nearest(self.target, bytes)
+                    .map_or_else(|| "none".to_owned(), |nearest| nearest.to_string()),
             })
         })?;
         prepare(pc, inst, self.target).map(Box::new).map_err(Box::new)

@@ -316,6 +316,8 @@ pub(crate) struct Wave {
     pub history: History,
     /// Room for the factors of a matrix operation.
     pub factors: Box<Factors>,
+    /// What its clocks showed last.
+    clock: u64,
     /// Lanes that the current instruction works on: EXEC, less what DPP switched off.
     pub active: u64,
 }
@@ -336,6 +338,7 @@ impl Wave {
             scc: false,
             is_scc_undefined: true,
             mode_bits: 0,
+            clock: 0,
             mode: FloatMode::from_bits(0),
             scoreboard: Scoreboard::new(target),
             history: History::new(target),
@@ -356,8 +359,15 @@ impl Wave {
         self.scc = false;
         self.is_scc_undefined = true;
         self.set_mode(mode_bits);
+        self.clock = 0;
         self.scoreboard.clear();
         self.history.clear();
+    }
+
+    /// Time as the wave sees it: the same on every run, later at each reading. No clock is modelled.
+    pub(crate) fn read_clock(&mut self) -> u64 {
+        self.clock += 256;
+        self.clock
     }
 
     pub(crate) fn set_mode(&mut self, bits: u32) {

@@ -8,11 +8,14 @@ pub(crate) mod dpp;
 pub(crate) mod dual;
 mod error;
 pub(crate) mod index;
+mod nearest;
 pub(crate) mod operand;
 
 pub use error::DecodeError;
 pub use error::DecodeProblem;
 pub use error::OperandProblem;
+pub use nearest::Nearest;
+pub use nearest::nearest;
 
 use crate::format;
 use crate::format::Bits;

@@ -101,7 +101,8 @@ pub(crate) fn allowed(row: &Row, encoding: Encoding, target: Target, field: Fiel
     let has_address = row
         .operands
         .iter()
-        .any(|spec| matches!(spec.field, Field::Sbase | Field::Addr | Field::Vaddr));
+        .any(|spec| matches!(spec.field, Field::Sbase | Field::Addr | Field::Vaddr))
+        || encoding == Encoding::Ds;
     match field {
         Field::Neg | Field::Abs | Field::Omod if has_truth_table => ALL,
         Field::Neg => neg_bits(row, encoding),
@@ -152,7 +153,8 @@ pub(crate) fn takes_sdwa(row: &Row, encoding: Encoding, target: Target) -> bool 
     let is_short = matches!(encoding, Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc);
     let has_source = row.position(Field::Src0).is_some();
     let is_excluded = row.has(Effect::ShortOnly) || row.has(Effect::ReadsDst);
-    target == Target::Gfx950 && is_short && has_source && is_narrow(row, target) && !is_excluded
+    let fits = is_narrow(row, target) || row.has(Effect::NoDstSel);
+    target == Target::Gfx950 && is_short && has_source && fits && !is_excluded
 }
 
 /// Whether a 16-bit VGPR operand holds its half in bit 7 of the register number.

@@ -103,6 +103,8 @@ pub enum Effect {
     NoLongGfx1100,
     /// No DPP form.
     NoDpp,
+    /// Its SDWA form selects a part of the source only: the whole result is written.
+    NoDstSel,
     /// Bits 0 and 1 of OP_SEL are FI and BOUND_CTRL of a lane permutation.
     LaneFlags,
     /// The fields of OMOD, ABS and NEG hold a truth table.
@@ -274,7 +276,7 @@ words!(effect, Effect:
     reads_dst ReadsDst, reads_scc ReadsScc, writes_scc WritesScc, reads_vcc ReadsVcc,
     reads_exec ReadsExec, writes_exec WritesExec, reads_m0 ReadsM0, trans Trans,
     branch Branch, terminator Terminator, barrier Barrier, load CountsLoad, store CountsStore,
-    lgkm CountsLgkm, clamps Clamps, no_clamp NoClamp, short_only ShortOnly, no_long_gfx1100 NoLongGfx1100, no_dpp NoDpp, lane_flags LaneFlags,
+    lgkm CountsLgkm, clamps Clamps, no_clamp NoClamp, short_only ShortOnly, no_long_gfx1100 NoLongGfx1100, no_dpp NoDpp, no_dst_sel NoDstSel, lane_flags LaneFlags,
     truth_table TruthTable, zeroes_high ZeroesHigh, two_offsets TwoOffsets, swizzles Swizzles, global_only GlobalOnly, atomic Atomic, to_lds ToLds);
 
 pub mod buffer;

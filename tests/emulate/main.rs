@@ -361,7 +361,7 @@ fn unknown_instructions_stop_with_their_bytes_and_address() {
         ends_with(
             &args,
             1,
-            &["fault: no instruction", "fe ff ff ff", &address, "remedy:", "FAULT"],
+            &["fault: no instruction", "fe ff ff ff", &address, "; nearest: ", "remedy:", "FAULT"],
         );
         let told = document(&args, 1);
         assert_eq!(told["passed"], false);

@@ -16,6 +16,8 @@ mod division;
 mod f16;
 mod f32;
 mod f64;
+mod fp8;
+mod preop;
 #[cfg(test)]
 mod tests;
 mod transcendental;
@@ -25,6 +27,8 @@ pub(crate) use division::*;
 pub(crate) use f16::*;
 pub(crate) use f32::*;
 pub(crate) use f64::*;
+pub(crate) use fp8::{E4M3, E5M2, Fp8};
+pub(crate) use preop::trig_preop;
 pub(crate) use transcendental::*;
 
 /// Sign bit of a binary32.

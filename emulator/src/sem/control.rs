@@ -1,13 +1,16 @@
 //! Program control: branches, waits, barriers, messages, hints.
 
-use isa::table::Control;
+use isa::Operand;
+use isa::sysreg::HwRegField;
+use isa::table::{Control, Ty};
 
 use crate::checks::undefined;
 use crate::checks::waits::{Counter, Queue};
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
+use crate::fidelity::Bound::Clock;
 use crate::prepare::Prepared;
-use crate::sem::Meaning::{self, Exact, Unsupported};
+use crate::sem::Meaning::{self, Approximate, Exact};
 use crate::taint::Bits;
 use crate::wave::{Status, scalar};
 
@@ -51,10 +54,13 @@ pub(crate) fn meaning(op: Control) -> Meaning {
         // Nothing here exports, and ALU dependencies are resolved by hardware or are no counter's business.
         Control::SWaitcntExpcnt | Control::SWaitcntDepctr => Exact(|_, _| Ok(())),
         Control::SSendmsg => Exact(|x, i| x.message(i)),
-        Control::SSendmsghalt | Control::SSendmsgRtnB32 | Control::SSendmsgRtnB64 => Unsupported,
+        Control::SSendmsghalt => Exact(|x, i| x.message(i).and_then(|()| x.stop(Status::Halted))),
+        Control::SSendmsgRtnB32 | Control::SSendmsgRtnB64 => Approximate(Clock, |x, i| x.ask(i)),
 
         // Hints and states.
         Control::SNop | Control::SSleep | Control::SSetprio | Control::SWakeup | Control::SIcacheInv => Exact(|_, _| Ok(())),
+        // Traces and performance counters are nothing that a kernel can read; nothing exports.
+        Control::STtracedata | Control::STtracedataImm | Control::SIncperflevel | Control::SDecperflevel | Control::SWaitEvent => Exact(|_, _| Ok(())),
         Control::SDelayAlu | Control::SClause | Control::SSetInstPrefetchDistance => Exact(|_, _| Ok(())),
         Control::SSethalt => Exact(|x, i| x.halt(i)),
         Control::SRoundMode => Exact(|x, i| x.set_mode_field(i, 0, 4, i.constant().into())),
@@ -69,6 +75,9 @@ pub(crate) fn meaning(op: Control) -> Meaning {
 ///
 /// Source: LLVM 22, `AMDGPU::Hwreg` (the number is the same on both targets).
 const HWREG_MODE: u16 = 1;
+
+/// The message that is answered by the time (RDNA3 ISA manual, "S_SENDMSG_RTN"; LLVM 22, `SendMsg`).
+const MSG_RTN_GET_REALTIME: u16 = 131;
 
 /// A field of SIMM16 of S_GETREG and S_SETREG: register 5:0, first bit 10:6, bits minus one 15:11.
 struct HardwareField {
@@ -164,12 +173,42 @@ impl Exec<'_> {
         Ok(())
     }
 
+    /// A message that is answered: only for the time.
+    fn ask(&mut self, inst: &Prepared) -> Outcome {
+        let is_time = inst.inst.operands[1] == Operand::Imm(MSG_RTN_GET_REALTIME);
+        if !is_time {
+            return self.refuse(inst, "messages that ask for anything but the time");
+        }
+        let time = Bits::defined(self.wave.read_clock());
+        match inst.inst.row().operands[0].ty {
+            Ty::B64 => self.set_scalar64(inst, inst.dst[0], time),
+            _ => self.set_scalar32(inst, inst.dst[0], time),
+        }
+        let span = inst.result_span();
+        self.wave.scoreboard.issue(inst.pc, Queue::Unordered, &[Counter::Lgkm], span);
+        Ok(())
+    }
+
+    /// What a hardware register holds; `None` where that is not emulated.
+    fn hardware_register(&mut self, field: &HardwareField) -> Option<u32> {
+        let name = HwRegField::from_imm(field.register).name(self.target)?;
+        match name {
+            "HW_REG_MODE" => Some(self.wave.mode_bits),
+            "HW_REG_SHADER_CYCLES" => Some(self.wave.read_clock() as u32 & 0xf_ffff),
+            // Every wave claims to run on the first unit of everything.
+            "HW_REG_HW_ID" | "HW_REG_HW_ID1" | "HW_REG_HW_ID2" | "HW_REG_XCC_ID" => Some(0),
+            _ => None,
+        }
+    }
+
     fn get_register(&mut self, inst: &Prepared) -> Outcome {
         let field = hardware_field(inst);
-        if field.register != HWREG_MODE {
-            return self.refuse(inst, "only the MODE register is emulated");
-        }
-        let value = self.wave.mode_bits >> field.first & field_mask(field.count);
+        let Some(register) = self.hardware_register(&field) else {
+            let why =
+                "of the hardware registers only MODE, SHADER_CYCLES, HW_ID and XCC_ID are emulated";
+            return self.refuse(inst, why);
+        };
+        let value = register >> field.first & field_mask(field.count);
         self.set_scalar32(inst, inst.dst[0], Bits::defined(value.into()));
         Ok(())
     }

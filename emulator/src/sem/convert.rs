@@ -3,9 +3,10 @@
 use isa::table::Convert;
 
 use crate::exec::{Exec, Outcome};
+use crate::fidelity::Bound::NanPayload;
 use crate::float::*;
 use crate::prepare::Prepared;
-use crate::sem::Meaning::{self, Exact};
+use crate::sem::Meaning::{self, Approximate, Exact};
 use crate::sem::integer::{sign_extend, signed};
 use crate::taint;
 use crate::wave::{ROW_LANES, Row};
@@ -39,6 +40,26 @@ fn normalised_signed(bits: u32) -> u32 {
 /// 0…1 to 0…65535, to nearest even.
 fn normalised_unsigned(bits: u32) -> u32 {
     libm::roundeven(f64::from(f32::from_bits(bits)).clamp(0.0, 1.0) * 65535.0) as u32
+}
+
+/// Two 8-bit floats as binary32, the lower byte first.
+fn pair_of_floats(format: Fp8, bits: u32) -> u64 {
+    u64::from(format.widen(bits & 0xff)) | u64::from(format.widen(bits >> 8 & 0xff)) << 32
+}
+
+/// Two binary32 as 8-bit floats, the first in the lower byte.
+fn pair_of_fp8(format: Fp8, low: u32, high: u32) -> u32 {
+    format.round(low) | format.round(high) << 8
+}
+
+/// Values of 8-bit floats, of which binary16 has all.
+fn narrow_to_f16(bits: u32) -> u32 {
+    narrow_f16(f32::from_bits(bits).into())
+}
+
+/// A signed 4-bit integer in sixteenths (RDNA3 ISA manual, V_CVT_OFF_F32_I4).
+fn offset_fraction(bits: u32) -> u32 {
+    (signed(sign_extend(bits & 0xf, 4)) as f32 / 16.0).to_bits()
 }
 
 #[rustfmt::skip]
@@ -80,6 +101,27 @@ pub(crate) fn meaning(op: Convert) -> Meaning {
         Convert::VCvtPkI16I32 => Exact(|x, i| x.int2(i, |a, b| narrow_signed(a) | narrow_signed(b) << 16, taint::pack_halves)),
         Convert::VCvtPkNormI16F32 => Exact(|x, i| x.pack_floats(i, normalised_signed)),
         Convert::VCvtPkNormU16F32 => Exact(|x, i| x.pack_floats(i, normalised_unsigned)),
+        Convert::VCvtF32Fp8 => Approximate(NanPayload, |x, i| x.float_from_fp8(i, E4M3)),
+        Convert::VCvtF32Bf8 => Approximate(NanPayload, |x, i| x.float_from_fp8(i, E5M2)),
+        Convert::VCvtPkF32Fp8 => Approximate(NanPayload, |x, i| x.wide(i, |a, _, _| pair_of_floats(E4M3, a as u32), taint::any)),
+        Convert::VCvtPkF32Bf8 => Approximate(NanPayload, |x, i| x.wide(i, |a, _, _| pair_of_floats(E5M2, a as u32), taint::any)),
+        Convert::VCvtOffF32I4 => Exact(|x, i| x.float_from_rows(i, |exec, row| exec.source_row(i, 0, row, &mut [0; ROW_LANES]).map(offset_fraction))),
+        Convert::VCvtPkFp8F32 => Approximate(NanPayload, |x, i| x.pack_fp8(i, E4M3, None)),
+        Convert::VCvtPkBf8F32 => Approximate(NanPayload, |x, i| x.pack_fp8(i, E5M2, None)),
+
+        // With a scale.
+        Convert::VCvtScalef32PkFp8F32 => Approximate(NanPayload, |x, i| x.pack_fp8(i, E4M3, Some(2))),
+        Convert::VCvtScalef32PkBf8F32 => Approximate(NanPayload, |x, i| x.pack_fp8(i, E5M2, Some(2))),
+        Convert::VCvtScalef32PkFp8F16 => Approximate(NanPayload, |x, i| x.pack_fp8_halves(i, E4M3, f16_to_f32)),
+        Convert::VCvtScalef32PkBf8F16 => Approximate(NanPayload, |x, i| x.pack_fp8_halves(i, E5M2, f16_to_f32)),
+        Convert::VCvtScalef32PkFp8Bf16 => Approximate(NanPayload, |x, i| x.pack_fp8_halves(i, E4M3, |half| half << 16)),
+        Convert::VCvtScalef32PkBf8Bf16 => Approximate(NanPayload, |x, i| x.pack_fp8_halves(i, E5M2, |half| half << 16)),
+        Convert::VCvtScalef32PkF32Fp8 => Approximate(NanPayload, |x, i| x.unpack_fp8(i, E4M3)),
+        Convert::VCvtScalef32PkF32Bf8 => Approximate(NanPayload, |x, i| x.unpack_fp8(i, E5M2)),
+        Convert::VCvtScalef32PkF16Fp8 => Approximate(NanPayload, |x, i| x.unpack_fp8_halves(i, E4M3, narrow_to_f16)),
+        Convert::VCvtScalef32PkF16Bf8 => Approximate(NanPayload, |x, i| x.unpack_fp8_halves(i, E5M2, narrow_to_f16)),
+        Convert::VCvtScalef32PkBf16Fp8 => Approximate(NanPayload, |x, i| x.unpack_fp8_halves(i, E4M3, |bits| bits >> 16)),
+        Convert::VCvtScalef32PkBf16Bf8 => Approximate(NanPayload, |x, i| x.unpack_fp8_halves(i, E5M2, |bits| bits >> 16)),
         Convert::VCvtPkU8F32 => Exact(|x, i| x.pack_byte(i)),
     }
 }
@@ -126,6 +168,100 @@ impl Exec<'_> {
             return self.bits3(inst, flushed, taint::pack_halves);
         }
         self.bits3(inst, |a, b, _| pack(a, b), taint::pack_halves)
+    }
+
+    fn float_from_fp8(&mut self, inst: &Prepared, format: Fp8) -> Outcome {
+        self.float_from_rows(inst, |exec, row| {
+            exec.source_row(inst, 0, row, &mut [0; ROW_LANES]).map(|bits| format.widen(bits & 0xff))
+        })
+    }
+
+    /// Scales are not applied: documents that can be checked say only what 1.0 does.
+    fn check_scale(&self, inst: &Prepared, k: usize) -> Outcome {
+        let active = self.wave.active;
+        for row in self.rows() {
+            let scale = *self.float_row(inst, k, row, &mut [0; ROW_LANES]);
+            let is_one = |lane: usize| {
+                active >> (row * ROW_LANES + lane) & 1 == 0 || scale[lane] == 1_f32.to_bits()
+            };
+            if !(0..ROW_LANES).all(is_one) {
+                return self.refuse(inst, "a scale other than 1.0");
+            }
+        }
+        Ok(())
+    }
+
+    /// MODE's FP16_OVFL replaces overflow by the largest value, in a way that no document details.
+    fn check_overflow_mode(&self, inst: &Prepared) -> Outcome {
+        const FP16_OVFL: u32 = 1 << 23;
+        if self.wave.mode_bits & FP16_OVFL == 0 {
+            return Ok(());
+        }
+        self.refuse(inst, "narrowing to 8 bits with FP16_OVFL set")
+    }
+
+    fn put_fp8(&mut self, inst: &Prepared, rows: impl Fn(&Self, usize) -> Row) -> Outcome {
+        self.check_overflow_mode(inst)?;
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let out = rows(self, row);
+            let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
+            self.put_half(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// Two binary32 to a half of the destination; `scale` is the position of a scale.
+    fn pack_fp8(&mut self, inst: &Prepared, format: Fp8, scale: Option<usize>) -> Outcome {
+        scale.map_or(Ok(()), |k| self.check_scale(inst, k))?;
+        self.put_fp8(inst, |exec, row| {
+            let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
+            let (a, b) =
+                (exec.float_row(inst, 0, row, &mut x), exec.float_row(inst, 1, row, &mut y));
+            std::array::from_fn(|lane| pair_of_fp8(format, a[lane], b[lane]))
+        })
+    }
+
+    /// Two 16-bit floats, widened by `wide`, to a half of the destination.
+    fn pack_fp8_halves(
+        &mut self,
+        inst: &Prepared,
+        format: Fp8,
+        wide: impl Fn(u32) -> u32,
+    ) -> Outcome {
+        self.check_scale(inst, 1)?;
+        self.put_fp8(inst, |exec, row| {
+            exec.source_row(inst, 0, row, &mut [0; ROW_LANES])
+                .map(|pair| pair_of_fp8(format, wide(pair & 0xffff), wide(pair >> 16)))
+        })
+    }
+
+    fn unpack_fp8(&mut self, inst: &Prepared, format: Fp8) -> Outcome {
+        self.check_scale(inst, 1)?;
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let out = self.half_row(inst, 0, row).map(|bits| pair_of_floats(format, bits));
+            let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
+            self.put_wide(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
+    /// Two 8-bit floats to 16 bits each; `narrow` takes binary32.
+    fn unpack_fp8_halves(
+        &mut self,
+        inst: &Prepared,
+        format: Fp8,
+        narrow: impl Fn(u32) -> u32,
+    ) -> Outcome {
+        self.check_scale(inst, 1)?;
+        let rows = |exec: &Self, row: usize| -> Row {
+            exec.half_row(inst, 0, row).map(|bits| {
+                let [low, high] = [bits, bits >> 8].map(|bits| narrow(format.widen(bits & 0xff)));
+                low & 0xffff | high << 16
+            })
+        };
+        self.raw_from_rows(inst, rows, taint::any)
     }
 
     /// Source 0 to a byte, put into byte `source 1 % 4` of source 2.

@@ -74,6 +74,7 @@ pub(crate) fn meaning(op: Float) -> Meaning {
         Float::VDivScaleF64 => Exact(|x, i| x.div_scale64(i)),
         Float::VDivFmasF64 => Approximate(OneUlp, |x, i| x.div_fmas64(i)),
         Float::VDivFixupF64 => Exact(|x, i| x.double(i, div_fixup64)),
+        Float::VTrigPreopF64 => Exact(|x, i| x.double(i, |a, b, _| trig_preop(a, b as u32))),
     }
 }
 

@@ -28,6 +28,20 @@ fn sad(a: u32, b: u32, c: u32) -> u64 {
     u64::from(a.abs_diff(b)) + u64::from(c)
 }
 
+/// Sum of absolute differences of bytes; masked, bytes that are zero in `b` do not count (RDNA3 ISA
+/// manual, V_MSAD_U8).
+fn sad_bytes(a: u32, b: u32, is_masked: bool) -> i64 {
+    let pairs = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+    pairs.filter(|(_, b)| !is_masked || *b != 0).map(|(a, b)| i64::from(a.abs_diff(b))).sum()
+}
+
+/// The average of each pair of bytes, rounded up where the lowest bit of the byte of `c` is set.
+fn average_bytes(a: u32, b: u32, c: u32) -> u32 {
+    let [a, b, c] = [a, b, c].map(u32::to_le_bytes);
+    let average = |k: usize| (u16::from(a[k]) + u16::from(b[k]) + u16::from(c[k] & 1)) / 2;
+    u32::from_le_bytes(std::array::from_fn(|k| average(k) as u8))
+}
+
 /// Bits of a truth table's result that change with the undefined bits of its sources.
 pub(crate) fn truth_table_undefined(table: u8, sources: [Bits; 3]) -> u32 {
     let choose = |k: usize, set: bool| {
@@ -132,11 +146,34 @@ pub(crate) fn meaning(op: Int) -> Meaning {
         Int::VMinmaxI32 => Exact(|x, i| x.int3(i, |a, b, c| max_signed(min_signed(a, b), c), taint::any)),
         Int::VMaxminU32 => Exact(|x, i| x.int3(i, |a, b, c| a.max(b).min(c), taint::any)),
         Int::VMinmaxU32 => Exact(|x, i| x.int3(i, |a, b, c| a.min(b).max(c), taint::any)),
+        Int::VSadU8 => Exact(|x, i| x.clamped3(i, |a, b, c| sad_bytes(a, b, false) + i64::from(c), |v| saturate_unsigned(v.cast_unsigned()))),
+        Int::VSadHiU8 => Exact(|x, i| x.clamped3(i, |a, b, c| (sad_bytes(a, b, false) << 16) + i64::from(c), |v| saturate_unsigned(v.cast_unsigned()))),
+        Int::VSadU16 => Exact(|x, i| x.clamped3(i, |a, b, c| i64::from((a & 0xffff).abs_diff(b & 0xffff)) + i64::from((a >> 16).abs_diff(b >> 16)) + i64::from(c), |v| saturate_unsigned(v.cast_unsigned()))),
+        Int::VMsadU8 => Exact(|x, i| x.clamped3(i, |a, b, c| sad_bytes(a, b, true) + i64::from(c), |v| saturate_unsigned(v.cast_unsigned()))),
+        Int::VLerpU8 => Exact(|x, i| x.int3(i, average_bytes, taint::any)),
+        Int::VAshrPkI8I32 => Exact(|x, i| x.shift_and_pack(i, i8::MIN.into(), i8::MAX.into())),
+        Int::VAshrPkU8I32 => Exact(|x, i| x.shift_and_pack(i, 0, u8::MAX.into())),
         Int::VSadU32 => Exact(|x, i| x.clamped3(i, |a, b, c| sad(a, b, c).cast_signed(), |v| saturate_unsigned(v.cast_unsigned()))),
     }
 }
 
 impl Exec<'_> {
+    /// Two sources shifted right by the third and saturated to a byte each, in a half of the destination.
+    fn shift_and_pack(&mut self, inst: &Prepared, low: i32, high: i32) -> Outcome {
+        let is_undefined = self.is_any_undefined(inst);
+        for row in self.rows() {
+            let source = |k: usize| *self.source_row(inst, k, row, &mut [0; ROW_LANES]);
+            let (a, b, by) = (source(0), source(1), source(2));
+            let byte =
+                |value: u32, by: u32| (signed(value) >> (by & 31)).clamp(low, high) as u32 & 0xff;
+            let out =
+                std::array::from_fn(|lane| byte(a[lane], by[lane]) | byte(b[lane], by[lane]) << 8);
+            let shadow = self.shadow_if(is_undefined, inst, row, taint::any);
+            self.put_half(inst, row, &out, shadow);
+        }
+        Ok(())
+    }
+
     /// `mask ? source 1 : source 0`, lane by lane; NEG and ABS as on binary32.
     pub(crate) fn select32(&mut self, inst: &Prepared) -> Outcome {
         let choice = self.mask_source(inst, 2);

@@ -5,13 +5,14 @@
 
 use isa::table::Lds;
 
+use crate::checks::undefined;
 use crate::exec::{Exec, Outcome};
 use crate::operand::{Dest, Source, Span};
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact, Unsupported};
 use crate::sem::access::{Extend, Space};
 use crate::taint::Bits;
-use crate::wave::{ROW_LANES, Row};
+use crate::wave::{ROW_LANES, Row, scalar};
 
 #[rustfmt::skip]
 pub(crate) fn meaning(op: Lds) -> Meaning {
@@ -56,6 +57,8 @@ pub(crate) fn meaning(op: Lds) -> Meaning {
         // Lane moves.
         Lds::DsPermuteB32 => Exact(|x, i| x.permute(i)),
         Lds::DsBpermuteB32 => Exact(|x, i| x.backward_permute(i)),
+        Lds::DsAppend => Exact(|x, i| x.count_active(i, u32::wrapping_add)),
+        Lds::DsConsume => Exact(|x, i| x.count_active(i, u32::wrapping_sub)),
         Lds::DsSwizzleB32 => Exact(|x, i| x.swizzle(i)),
     }
 }
@@ -172,6 +175,29 @@ impl Exec<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Adds or takes the number of active lanes at M0 + offset, once for the wave; every active lane gets
+    /// the word before it.
+    ///
+    /// Source: CDNA3 and RDNA3 ISA manuals, DS_APPEND and DS_CONSUME; LLVM 22 puts the whole address in M0.
+    fn count_active(&mut self, inst: &Prepared, update: fn(u32, u32) -> u32) -> Outcome {
+        let Some(lane) = (0..self.wave.width).find(|lane| self.wave.active >> lane & 1 == 1) else {
+            self.issue(inst, Span::default());
+            return Ok(());
+        };
+        if self.wave.scalars.undefined(scalar::M0) != 0 {
+            undefined::address(self, inst, None);
+        }
+        let base = self.wave.scalars.get(scalar::M0) & 0xffff;
+        let space = Space::Lds(base.wrapping_add_signed(inst.inst.mods.offset));
+        let (bytes, written) = self.load_bytes::<4>(inst, lane as usize, space)?;
+        let old = u32::from_le_bytes(bytes);
+        let new = update(old, self.wave.active.count_ones());
+        self.store_bytes(inst, lane as usize, space, new.to_le_bytes(), written)?;
+        let undefined = super::access::undefined_mask(written);
+        self.put_lanes(inst, &vec![([old; ROW_LANES], [undefined; ROW_LANES]); self.wave.n_rows()]);
         Ok(())
     }
 

@@ -75,12 +75,20 @@ pub(crate) fn meaning(op: Packed) -> Meaning {
         // Dot products.
         Packed::VDot2F32F16 | Packed::VDot2accF32F16 => Approximate(PartialSums, |x, i| x.dot2(i, Format::F16, f16_to_f64)),
         Packed::VDot2F32Bf16 | Packed::VDot2cF32Bf16 => Approximate(PartialSums, |x, i| x.dot2(i, Format::BF16, |bits| f64::from(f32::from_bits(bits << 16)))),
-        Packed::VDot4U32U8 => Exact(|x, i| x.dot4(i, [false; 2], false)),
-        Packed::VDot4I32I8 => Exact(|x, i| x.dot4(i, [true; 2], true)),
+        Packed::VDot4U32U8 => Exact(|x, i| x.dot::<8>(i, [false; 2], false)),
+        Packed::VDot4I32I8 | Packed::VDot4cI32I8 => Exact(|x, i| x.dot::<8>(i, [true; 2], true)),
+        Packed::VDot8U32U4 => Exact(|x, i| x.dot::<4>(i, [false; 2], false)),
+        Packed::VDot8I32I4 | Packed::VDot8cI32I4 => Exact(|x, i| x.dot::<4>(i, [true; 2], true)),
+        Packed::VDot2U32U16 => Exact(|x, i| x.dot::<16>(i, [false; 2], false)),
+        Packed::VDot2I32I16 | Packed::VDot2cI32I16 => Exact(|x, i| x.dot::<16>(i, [true; 2], true)),
+        Packed::VDot8I32Iu4 => Exact(|x, i| {
+            let is_signed = [i.inst.mods.neg & 1 != 0, i.inst.mods.neg & 2 != 0];
+            x.dot::<4>(i, is_signed, true)
+        }),
         Packed::VDot4I32Iu8 => Exact(|x, i| {
             // NEG says which source is signed (RDNA3 ISA manual, V_DOT4_I32_IU8).
             let is_signed = [i.inst.mods.neg & 1 != 0, i.inst.mods.neg & 2 != 0];
-            x.dot4(i, is_signed, true)
+            x.dot::<8>(i, is_signed, true)
         }),
     }
 }
@@ -373,15 +381,21 @@ impl Exec<'_> {
     }
 
     /// The sum of four byte products and source 2.
-    fn dot4(&mut self, inst: &Prepared, is_signed: [bool; 2], is_result_signed: bool) -> Outcome {
-        let byte = |word: u32, place: usize, is_signed: bool| -> i64 {
-            let bits = word.to_le_bytes()[place];
-            if is_signed { bits.cast_signed().into() } else { bits.into() }
+    /// A dot product of `W`-bit integers, added to the last source.
+    fn dot<const W: u32>(
+        &mut self,
+        inst: &Prepared,
+        is_signed: [bool; 2],
+        is_result_signed: bool,
+    ) -> Outcome {
+        let part = |word: u32, place: u32, is_signed: bool| -> i64 {
+            let bits = word >> (W * place) & ((1 << W) - 1);
+            if is_signed { signed(sign_extend(bits, W)).into() } else { bits.into() }
         };
         let clamp = inst.inst.mods.clamp;
         let f = |a: u32, b: u32, c: u32| {
-            let products: i64 = (0..4)
-                .map(|place| byte(a, place, is_signed[0]) * byte(b, place, is_signed[1]))
+            let products: i64 = (0..32 / W)
+                .map(|place| part(a, place, is_signed[0]) * part(b, place, is_signed[1]))
                 .sum();
             let c = if is_result_signed { i64::from(signed(c)) } else { c.into() };
             let sum = products + c;

@@ -66,6 +66,18 @@ fn replicate(value: u32) -> u64 {
     (0..32).map(|bit| u64::from(value >> bit & 1) * (3 << (2 * bit))).sum()
 }
 
+/// Every bit of a quad that has one set.
+fn whole_quads(mask: u64) -> u64 {
+    (0..16)
+        .filter(|quad| mask >> (4 * quad) & 0xf != 0)
+        .fold(0, |all, quad| all | 0xf << (4 * quad))
+}
+
+/// One bit a quad that has one set.
+fn quad_mask(mask: u64) -> u64 {
+    (0..16).filter(|quad| mask >> (4 * quad) & 0xf != 0).fold(0, |all, quad| all | 1 << quad)
+}
+
 #[rustfmt::skip]
 pub(crate) fn meaning(op: Salu) -> Meaning {
     match op {
@@ -138,6 +150,10 @@ pub(crate) fn meaning(op: Salu) -> Meaning {
             x.scalar64(i, |a, d| keep(d | 1 << (a & bits)), taint::any)
         }),
         Salu::SBitreplicateB64B32 => Exact(|x, i| x.scalar32(i, |a, _| keep(replicate(a)), taint::any)),
+        Salu::SWqmB32 => Exact(|x, i| x.scalar32(i, |a, _| nonzero(whole_quads(a.into()) as u32), taint::any)),
+        Salu::SWqmB64 => Exact(|x, i| x.scalar64(i, |a, _| nonzero(whole_quads(a)), taint::any)),
+        Salu::SQuadmaskB32 => Exact(|x, i| x.scalar32(i, |a, _| nonzero(quad_mask(a.into()) as u32), taint::any)),
+        Salu::SQuadmaskB64 => Exact(|x, i| x.scalar64(i, |a, _| nonzero(quad_mask(a)), taint::any)),
         Salu::SBcnt0I32B32 => Exact(|x, i| x.scalar32(i, |a, _| nonzero(a.count_zeros()), taint::any)),
         Salu::SBcnt0I32B64 => Exact(|x, i| x.scalar64(i, |a, _| nonzero(a.count_zeros()), taint::any)),
         Salu::SBcnt1I32B32 | Salu::SBcnt1I32B64 => Exact(|x, i| x.scalar64(i, |a, _| nonzero(a.count_ones()), taint::any)),

@@ -9,9 +9,10 @@ use crate::checks::waits::{Counter, Queue};
 use crate::checks::{alignment, undefined};
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
+use crate::fidelity::Bound::Clock;
 use crate::operand::{Dest, Source, Span};
 use crate::prepare::Prepared;
-use crate::sem::Meaning::{self, Exact, Unsupported};
+use crate::sem::Meaning::{self, Approximate, Exact};
 use crate::sem::access::undefined_mask;
 use crate::taint::Bits;
 use crate::traffic;
@@ -29,9 +30,12 @@ pub(crate) fn meaning(op: Smem) -> Meaning {
         Smem::SBufferLoadB128 => Exact(|x, i| x.scalar_buffer_load(i, 4)),
         Smem::SBufferLoadB256 => Exact(|x, i| x.scalar_buffer_load(i, 8)),
         Smem::SBufferLoadB512 => Exact(|x, i| x.scalar_buffer_load(i, 16)),
-        Smem::SDcacheInv | Smem::SGl1Inv => Exact(|x, i| x.scalar_count(i, Span::default())),
-        // A clock would make results depend on what no document defines.
-        Smem::SMemtime | Smem::SMemrealtime => Unsupported,
+        Smem::SDcacheInv | Smem::SDcacheInvVol | Smem::SGl1Inv | Smem::SDcacheWb | Smem::SDcacheWbVol => Exact(|x, i| x.scalar_count(i, Span::default())),
+        Smem::SMemtime | Smem::SMemrealtime => Approximate(Clock, |x, i| {
+            let time = x.wave.read_clock();
+            x.set_scalar64(i, i.dst[0], Bits::defined(time));
+            x.scalar_count(i, i.result_span())
+        }),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::inst::SdwaUnused;
 use crate::reg::Operand;
 use crate::reg::SpecialReg;
 use crate::rules;
+use crate::table::Effect;
 use crate::table::OperandSpec;
 use crate::table::Row;
 use crate::target::Target;
@@ -218,7 +219,7 @@ impl Reader {
     fn sdwa_selects(&mut self, extension: &Extension, row: &Row) -> Result<Sdwa, DecodeProblem> {
         let has_src1 = row.position(Field::Src1).is_some();
         let has_vdst = extension.bits(Field::DstSel).is_some();
-        Ok(Sdwa {
+        let sdwa = Sdwa {
             dst_sel: if has_vdst {
                 self.sdwa_sel(extension, Field::DstSel)?
             } else {
@@ -232,7 +233,13 @@ impl Reader {
                 SdwaSel::Dword
             },
             sext: self.sdwa_sext(extension, row),
-        })
+        };
+        let is_whole = sdwa.dst_sel == SdwaSel::Dword && sdwa.dst_unused == SdwaUnused::Pad;
+        if row.has(Effect::NoDstSel) && !is_whole {
+            let value = sdwa.dst_sel as u32;
+            return Err(DecodeProblem::Reserved { field: Some(Field::DstSel), value });
+        }
+        Ok(sdwa)
     }
 
     /// Sign extension of integer sources.
@@ -241,7 +248,8 @@ impl Reader {
         for (index, (source, field)) in
             [(Field::Src0, Field::Sext0), (Field::Src1, Field::Sext1)].into_iter().enumerate()
         {
-            let is_integer = row.position(source).is_some_and(|at| !row.operands[at].ty.is_float());
+            let is_integer = !row.has(Effect::NoDstSel)
+                && row.position(source).is_some_and(|at| !row.operands[at].ty.is_float());
             if is_integer {
                 sext |= (self.take_field(extension, field) as u8) << index;
             }

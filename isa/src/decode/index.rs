@@ -54,6 +54,12 @@ pub(super) fn find(target: Target, class: Encoding, opcode: u32) -> Entry {
     Some((row, if is_segment { class } else { encoding }))
 }
 
+/// The opcode of format `class` that has a row and is closest to `opcode`, and that row.
+pub(super) fn closest(target: Target, class: Encoding, opcode: u32) -> Option<(u32, &'static Row)> {
+    let rows = (0..1024).filter_map(|known| Some((known, find(target, class, known)?.0)));
+    rows.min_by_key(|(known, _)| known.abs_diff(opcode))
+}
+
 fn class_number(encoding: Encoding) -> Option<usize> {
     let class = match encoding {
         Encoding::Vop3Sd => Encoding::Vop3,

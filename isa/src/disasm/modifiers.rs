@@ -146,7 +146,7 @@ impl Text<'_> {
 
     fn sub_dword(&self, f: &mut fmt::Formatter<'_>, sdwa: &Sdwa) -> fmt::Result {
         let row = self.inst.row();
-        if self.inst.encoding != Encoding::Vopc {
+        if self.inst.encoding != Encoding::Vopc && !row.has(Effect::NoDstSel) {
             let unused = match sdwa.dst_unused {
                 SdwaUnused::Pad => "UNUSED_PAD",
                 SdwaUnused::Sext => "UNUSED_SEXT",

@@ -42,6 +42,11 @@ rows! {
     SSetprio                 {Sopp 0x0f s_setprio}          {Sopp 0x35 s_setprio}                    [<- simm16:u16];
     SWakeup                  {Sopp 0x03 s_wakeup}           {Sopp 0x34 s_wakeup}                     [<- ];
     SIcacheInv               {Sopp 0x13 s_icache_inv}       {Sopp 0x3c s_icache_inv}                 [<- ];
+    STtracedata              {Sopp 0x16 s_ttracedata}       {Sopp 0x3a s_ttracedata}                 [<- ]                          reads_m0;
+    STtracedataImm           {}                             {Sopp 0x3b s_ttracedata_imm}             [<- simm16:b16];
+    SIncperflevel            {Sopp 0x14 s_incperflevel}     {Sopp 0x38 s_incperflevel}               [<- simm16:u16];
+    SDecperflevel            {Sopp 0x15 s_decperflevel}     {Sopp 0x39 s_decperflevel}               [<- simm16:u16];
+    SWaitEvent               {}                             {Sopp 0x0b s_wait_event}                 [<- simm16:b16];
     SDelayAlu                {}                             {Sopp 0x07 s_delay_alu}                  [<- simm16:delay];
     SClause                  {}                             {Sopp 0x05 s_clause}                     [<- simm16:b16];
     SSetInstPrefetchDistance {}                             {Sopp 0x04 s_set_inst_prefetch_distance} [<- simm16:b16];

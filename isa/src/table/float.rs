@@ -68,4 +68,5 @@ rows! {
     VDivScaleF64    {Vop3Sd 0x1e1 v_div_scale_f64}  {Vop3Sd 0x2fd v_div_scale_f64}  [vdst:f64, sdst:mask <- src0:f64, src1:f64, src2:f64] no_dpp;
     VDivFmasF64     {Vop3 0x1e3 v_div_fmas_f64}     {Vop3 0x238 v_div_fmas_f64}     [vdst:f64 <- src0:f64, src1:f64, src2:f64]            reads_vcc no_dpp;
     VDivFixupF64    {Vop3 0x1df v_div_fixup_f64}    {Vop3 0x228 v_div_fixup_f64}    [vdst:f64 <- src0:f64, src1:f64, src2:f64]            no_dpp;
+    VTrigPreopF64   {Vop3 0x292 v_trig_preop_f64}   {Vop3 0x32f v_trig_preop_f64}   [vdst:f64 <- src0:f64, src1:u32]                      no_dpp;
 }

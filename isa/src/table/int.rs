@@ -88,4 +88,11 @@ rows! {
     VMaxminU32     {}                           {Vop3 0x262 v_maxmin_u32}      [vdst:u32 <- src0:u32, src1:u32, src2:u32];
     VMinmaxU32     {}                           {Vop3 0x263 v_minmax_u32}      [vdst:u32 <- src0:u32, src1:u32, src2:u32];
     VSadU32        {Vop3 0x1dc v_sad_u32}       {Vop3 0x225 v_sad_u32}         [vdst:u32 <- src0:u32, src1:u32, src2:u32]             clamps;
+    VSadU8         {Vop3 0x1d9 v_sad_u8}            {Vop3 0x222 v_sad_u8}            [vdst:u32 <- src0:b32, src1:b32, src2:u32] clamps;
+    VSadHiU8       {Vop3 0x1da v_sad_hi_u8}         {Vop3 0x223 v_sad_hi_u8}         [vdst:u32 <- src0:b32, src1:b32, src2:u32] clamps;
+    VSadU16        {Vop3 0x1db v_sad_u16}           {Vop3 0x224 v_sad_u16}           [vdst:u32 <- src0:b32, src1:b32, src2:u32] clamps;
+    VMsadU8        {Vop3 0x1e4 v_msad_u8}           {Vop3 0x239 v_msad_u8}           [vdst:u32 <- src0:b32, src1:b32, src2:u32] clamps;
+    VLerpU8        {Vop3 0x1cd v_lerp_u8}           {Vop3 0x215 v_lerp_u8}           [vdst:u32 <- src0:b32, src1:b32, src2:b32];
+    VAshrPkI8I32   {Vop3 0x265 v_ashr_pk_i8_i32}    {}                               [vdst:b16 <- src0:i32, src1:i32, src2:u32];
+    VAshrPkU8I32   {Vop3 0x266 v_ashr_pk_u8_i32}    {}                               [vdst:b16 <- src0:i32, src1:i32, src2:u32];
 }

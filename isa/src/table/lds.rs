@@ -46,4 +46,8 @@ rows! {
     DsPermuteB32            {Ds 0x3e ds_permute_b32}      {Ds 0xb2 ds_permute_b32}              [vdst:b32 <- addr:u32, data0:b32]   lgkm;
     DsBpermuteB32           {Ds 0x3f ds_bpermute_b32}     {Ds 0xb3 ds_bpermute_b32}             [vdst:b32 <- addr:u32, data0:b32]   lgkm;
     DsSwizzleB32            {Ds 0x3d ds_swizzle_b32}      {Ds 0x35 ds_swizzle_b32}              [vdst:b32 <- addr:b32]              lgkm swizzles;
+
+    // Counters: the number of active lanes is added to or taken from the word at M0 + offset.
+    DsAppend                {Ds 0xbe ds_append}           {Ds 0x3e ds_append}                   [vdst:u32 <- ]                      lgkm reads_m0;
+    DsConsume               {Ds 0xbd ds_consume}          {Ds 0x3d ds_consume}                  [vdst:u32 <- ]                      lgkm reads_m0;
 }

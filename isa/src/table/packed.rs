@@ -47,4 +47,12 @@ rows! {
     VDot4U32U8     {Vop3p 0x29 v_dot4_u32_u8}     {Vop3p 0x17 v_dot4_u32_u8}    [vdst:u32 <- src0:b32, src1:b32, src2:u32]         clamps no_dpp;
     VDot4I32I8     {Vop3p 0x28 v_dot4_i32_i8}     {}                            [vdst:i32 <- src0:b32, src1:b32, src2:i32]         clamps no_dpp;
     VDot4I32Iu8    {}                             {Vop3p 0x16 v_dot4_i32_iu8}   [vdst:i32 <- src0:iu8x4, src1:iu8x4, src2:i32]     clamps no_dpp;
+    VDot4cI32I8    {Vop2 0x39 v_dot4c_i32_i8}     {}                            [vdst:i32 <- src0:b32, src1:b32]                   clamps reads_dst;
+    VDot8U32U4     {Vop3p 0x2b v_dot8_u32_u4}     {Vop3p 0x19 v_dot8_u32_u4}    [vdst:u32 <- src0:b32, src1:b32, src2:u32]         clamps no_dpp;
+    VDot8I32I4     {Vop3p 0x2a v_dot8_i32_i4}     {}                            [vdst:i32 <- src0:b32, src1:b32, src2:i32]         clamps no_dpp;
+    VDot8cI32I4    {Vop2 0x3a v_dot8c_i32_i4}     {}                            [vdst:i32 <- src0:b32, src1:b32]                   clamps reads_dst;
+    VDot8I32Iu4    {}                             {Vop3p 0x18 v_dot8_i32_iu4}   [vdst:i32 <- src0:iu8x4, src1:iu8x4, src2:i32]     clamps no_dpp;
+    VDot2I32I16    {Vop3p 0x26 v_dot2_i32_i16}    {}                            [vdst:i32 <- src0:b32, src1:b32, src2:i32]         clamps no_dpp;
+    VDot2U32U16    {Vop3p 0x27 v_dot2_u32_u16}    {}                            [vdst:u32 <- src0:b32, src1:b32, src2:u32]         clamps no_dpp;
+    VDot2cI32I16   {Vop2 0x38 v_dot2c_i32_i16}    {}                            [vdst:i32 <- src0:b32, src1:b32]                   clamps reads_dst;
 }

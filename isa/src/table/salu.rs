@@ -78,6 +78,10 @@ rows! {
     SBitset1B32         {Sop1 0x1a s_bitset1_b32}          {Sop1 0x12 s_bitset1_b32}           [sdst:b32 <- ssrc0:u32]            reads_dst;
     SBitset1B64         {Sop1 0x1b s_bitset1_b64}          {Sop1 0x13 s_bitset1_b64}           [sdst:b64 <- ssrc0:u32]            reads_dst;
     SBitreplicateB64B32 {Sop1 0x37 s_bitreplicate_b64_b32} {Sop1 0x14 s_bitreplicate_b64_b32}  [sdst:b64 <- ssrc0:b32];
+    SWqmB32             {Sop1 0x06 s_wqm_b32}              {Sop1 0x1c s_wqm_b32}               [sdst:b32 <- ssrc0:b32]            writes_scc;
+    SWqmB64             {Sop1 0x07 s_wqm_b64}              {Sop1 0x1d s_wqm_b64}               [sdst:b64 <- ssrc0:b64]            writes_scc;
+    SQuadmaskB32        {Sop1 0x28 s_quadmask_b32}         {Sop1 0x1a s_quadmask_b32}          [sdst:b32 <- ssrc0:b32]            writes_scc;
+    SQuadmaskB64        {Sop1 0x29 s_quadmask_b64}         {Sop1 0x1b s_quadmask_b64}          [sdst:b64 <- ssrc0:b64]            writes_scc;
     SBcnt0I32B32        {Sop1 0x0a s_bcnt0_i32_b32}        {Sop1 0x16 s_bcnt0_i32_b32}         [sdst:i32 <- ssrc0:b32]            writes_scc;
     SBcnt0I32B64        {Sop1 0x0b s_bcnt0_i32_b64}        {Sop1 0x17 s_bcnt0_i32_b64}         [sdst:i32 <- ssrc0:b64]            writes_scc;
     SBcnt1I32B32        {Sop1 0x0c s_bcnt1_i32_b32}        {Sop1 0x18 s_bcnt1_i32_b32}         [sdst:i32 <- ssrc0:b32]            writes_scc;

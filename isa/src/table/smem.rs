@@ -16,6 +16,9 @@ rows! {
     SBufferLoadB256 {Smem 0x0b s_buffer_load_dwordx8}  {Smem 0x0b s_buffer_load_b256} [sdata:b256 <- sbase:b128, soffset:u32] lgkm;
     SBufferLoadB512 {Smem 0x0c s_buffer_load_dwordx16} {Smem 0x0c s_buffer_load_b512} [sdata:b512 <- sbase:b128, soffset:u32] lgkm;
     SDcacheInv      {Smem 0x20 s_dcache_inv}           {Smem 0x21 s_dcache_inv}       [<- ]                                   lgkm;
+    SDcacheInvVol   {Smem 0x22 s_dcache_inv_vol}       {}                                [<- ]                                   lgkm;
+    SDcacheWb       {Smem 0x21 s_dcache_wb}            {}                                [<- ]                                   lgkm;
+    SDcacheWbVol    {Smem 0x23 s_dcache_wb_vol}        {}                                [<- ]                                   lgkm;
     SGl1Inv         {}                                 {Smem 0x20 s_gl1_inv}          [<- ]                                   lgkm;
     SMemtime        {Smem 0x24 s_memtime}              {}                             [sdata:b64 <- ]                         lgkm;
     SMemrealtime    {Smem 0x25 s_memrealtime}          {}                             [sdata:b64 <- ]                         lgkm;

@@ -37,6 +37,27 @@ pub(super) const VECTORS: &[Vector] = vectors! { Convert;
     VCvtI32I16: [0x1234_8000] = 0xffff_8000;
     VCvtU32U16: [0x1234_8000] = 0x8000;
     VCvtF32Bf16: [0x3f80] = 0x3f80_0000, [0x7f81] = 0x7fc1_0000;
+    // OFP8 1.0, tables 1 and 2: largest, smallest, one, NaN, infinity.
+    VCvtF32Fp8: [0x38] = 0x3f80_0000, [0xfe] = 0xc3e0_0000, [0x01] = 0x3b00_0000, [0x7f] = 0x7fc0_0000;
+    VCvtF32Bf8: [0x3c] = 0x3f80_0000, [0x7b] = 0x4760_0000, [0xfc] = 0xff80_0000, [0x01] = 0x3780_0000;
+    VCvtPkF32Fp8: [0xb838] = 0xbf80_0000_3f80_0000;
+    VCvtPkF32Bf8: [0xbc3c] = 0xbf80_0000_3f80_0000;
+    VCvtOffF32I4: [0xf] = 0xbd80_0000, [7] = 0x3ee0_0000, [0x18] = 0xbf00_0000;
+    // 464 ties to 448, 61440 to infinity.
+    VCvtPkFp8F32: [ONE, 0xbf80_0000] = 0xb838, [0x43e8_0000, INF] = 0x7f7e;
+    VCvtPkBf8F32: [ONE, 0xbf80_0000] = 0xbc3c, [0x4770_0000, QNAN] = 0x7f7c;
+    VCvtScalef32PkFp8F32: [ONE, 0xbf80_0000, ONE] = 0xb838;
+    VCvtScalef32PkBf8F32: [ONE, 0xbf80_0000, ONE] = 0xbc3c;
+    VCvtScalef32PkFp8F16: [0xbc00_3c00, ONE] = 0xb838;
+    VCvtScalef32PkBf8F16: [0xbc00_3c00, ONE] = 0xbc3c;
+    VCvtScalef32PkFp8Bf16: [0xbf80_3f80, ONE] = 0xb838;
+    VCvtScalef32PkBf8Bf16: [0xbf80_3f80, ONE] = 0xbc3c;
+    VCvtScalef32PkF32Fp8: [0xb838, ONE] = 0xbf80_0000_3f80_0000;
+    VCvtScalef32PkF32Bf8: [0xbc3c, ONE] = 0xbf80_0000_3f80_0000;
+    VCvtScalef32PkF16Fp8: [0xb838, ONE] = 0xbc00_3c00, [0x017e, ONE] = 0x1800_5f00;
+    VCvtScalef32PkF16Bf8: [0xbc3c, ONE] = 0xbc00_3c00;
+    VCvtScalef32PkBf16Fp8: [0xb838, ONE] = 0xbf80_3f80;
+    VCvtScalef32PkBf16Bf8: [0xbc3c, ONE] = 0xbf80_3f80;
     VCvtPkRtzF16F32: [0x3f80_1fff, 0xbf80_1fff] = 0xbc00_3c00, [0x477f_f000, INF] = 0x7c00_7bff;
     VCvtPkF16F32: [ONE, 0x3f80_3000] = 0x3c02_3c00;
     // 1 + 2⁻⁸ is a tie and goes to even.

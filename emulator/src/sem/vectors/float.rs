@@ -90,4 +90,6 @@ pub(super) const VECTORS: &[Vector] = vectors! { Float;
     VDivScaleF64: [D3, D3, D1] = 0x4008_0000_0000_0000;
     VDivFmasF64: [D2, D3, D1] = 0x401c_0000_0000_0000;
     VDivFixupF64: [D2, D1, D2] = 0x4000_0000_0000_0000, [D2, 0, D1] = 0x7ff0_0000_0000_0000;
+    // 2/π to 53 bits, towards zero.
+    VTrigPreopF64: [0x3ff0_0000_0000_0000, 0] = 0x3fe4_5f30_6dc9_c882;
 };

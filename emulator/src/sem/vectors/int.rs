@@ -88,6 +88,13 @@ pub(super) const VECTORS: &[Vector] = vectors! { Int;
     VMaxminU32: [5, ONES, 1] = 1;
     VMinmaxU32: [5, ONES, 1] = 5;
     VSadU32: [5, 9, 100] = 104;
+    VSadU8: [0x01ff_0080, 0x0200_0081, 5] = 0x106;
+    VSadHiU8: [0x01ff_0080, 0x0200_0081, 5] = 0x0101_0005;
+    VSadU16: [0x0001_ffff, 0x0003_0000, 1] = 0x1_0002;
+    VMsadU8: [0x01ff_0080, 0x0200_0081, 5] = 7;
+    VLerpU8: [0x0301_ff00, 0x0402_ff01, 0x0100_0001] = 0x0401_ff01;
+    VAshrPkI8I32: [0x1000, 0xffff_0000, 4] = 0x807f, [0x7f, 0xffff_ff80, 32] = 0x807f;
+    VAshrPkU8I32: [0x1000, 0xffff_0000, 4] = 0x00ff;
 };
 
 #[test]

@@ -10,6 +10,7 @@ mod float;
 mod half;
 mod int;
 mod lane;
+mod memory;
 mod modes;
 mod packed;
 mod salu;

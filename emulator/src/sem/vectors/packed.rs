@@ -43,6 +43,15 @@ pub(super) const VECTORS: &[Vector] = vectors! { Packed;
     VDot2cF32Bf16: [0x4000_3f80, 0x4040_4000, 0x3f80_0000] = 0x4110_0000;
     VDot4U32U8: [0x0102_03ff, 0x0102_0302, 5] = 0x211;
     VDot4I32I8: [0x0102_03ff, 0x0102_0302, 5] = 0x11;
+    VDot4cI32I8: [0x01ff_0280, 0x0101_0101, 10] = 0xffff_ff8c;
+    VDot8U32U4: [0xf000_0001, 0xf000_0002, 3] = 230;
+    VDot8I32I4: [0xf000_0001, 0x1000_0002, 3] = 4;
+    VDot8cI32I4: [0xf000_0001, 0x1000_0002, 3] = 4;
+    // Without NEG both sources are unsigned.
+    VDot8I32Iu4: [0xf000_0001, 0x1000_0002, 3] = 20;
+    VDot2I32I16: [0xffff_0002, 0x0003_0005, 1] = 8;
+    VDot2U32U16: [0xffff_0002, 0x0003_0005, 1] = 0x3_0008;
+    VDot2cI32I16: [0xffff_0002, 0x0003_0005, 1] = 8;
     VDot4I32Iu8: [0x0102_03ff, 0x0102_0302, 5] = 0x211;
 };
 
