@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::emulate::bind::Supplied;
 use crate::emulate::fidelity::{self, Trust};
 use crate::emulate::launch::{Plan, Planned};
-use crate::emulate::stats::Counts;
+use crate::emulate::stats::{Counts, Totals};
 use crate::emulate::tensor::Tensor;
 use crate::harness::conditions::Conditions;
 use crate::{harness, report};
@@ -33,6 +33,8 @@ pub struct Told {
     pub findings_dropped: u64,
     /// Instructions executed, each once a wave, over all launches.
     pub wave_instructions: u64,
+    /// Counts over all launches.
+    pub totals: Totals,
     /// What each launch did, in order; after a fault the last one is the one that faulted.
     pub launches: Vec<LaunchTold>,
     /// Launches that a fault kept from running.
@@ -239,6 +241,9 @@ impl Told {
         }
         if with_stats {
             out.push_str(&self.each_launch(|launch| launch.stats.text()));
+            if self.launches.len() > 1 {
+                out.push_str(&self.totals.text());
+            }
         }
         if with_fidelity {
             out.push_str(&self.each_launch(|launch| fidelity_text(&launch.fidelity)));

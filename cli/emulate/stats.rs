@@ -10,6 +10,55 @@ use crate::report;
 /// Waves that the text lists one by one; the JSON document has all that the emulator kept.
 const LISTED_WAVES: usize = 32;
 
+/// Counts of all launches of a call together.
+#[derive(Debug, Default, Serialize)]
+pub struct Totals {
+    /// Workgroups that ran.
+    workgroups: u64,
+    /// Waves that ran.
+    waves: u64,
+    /// Wave instructions by class; classes that did not occur are absent.
+    instructions: BTreeMap<Class, u64>,
+    /// What was moved, where it was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traffic: Option<Traffic>,
+}
+
+impl Totals {
+    /// The sums of these counts.
+    pub fn of<'c>(launches: impl Iterator<Item = &'c Counts>) -> Totals {
+        let mut totals = Totals::default();
+        for Counts { total, .. } in launches {
+            totals.workgroups += total.workgroups;
+            totals.waves += total.waves;
+            for (class, count) in &total.instructions {
+                *totals.instructions.entry(*class).or_default() += count;
+            }
+            if let Some(detail) = &total.detail {
+                *totals.traffic.get_or_insert_default() += detail.traffic;
+            }
+        }
+        totals
+    }
+
+    /// As aligned tables.
+    pub fn text(&self) -> String {
+        let [workgroups, waves] = [self.workgroups, self.waves].map(report::grouped);
+        let head = ["  wave instructions", "total"].map(str::to_owned).to_vec();
+        let classes = self.instructions.iter();
+        let rows = classes
+            .map(|(class, count)| vec![format!("  {}", class.name()), report::grouped(*count)]);
+        let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
+        let mut out = format!("all launches: {workgroups} workgroups, {waves} waves\n");
+        out.push_str(&report::columns(&rows));
+        if let Some(traffic) = &self.traffic {
+            out.push_str(&memory_table(traffic));
+            out.push_str(&lds_table(traffic));
+        }
+        out
+    }
+}
+
 /// Counts of a launch.
 #[derive(Debug, Serialize)]
 pub struct Counts {

@@ -10,6 +10,7 @@ use emulator::{Fault, Numerics, Options};
 use crate::emulate::launch::{Bench, Objects, Plan};
 use crate::emulate::report::{BufferTold, FaultTold, LaunchTold, Told};
 use crate::emulate::request::{self, Groups};
+use crate::emulate::stats::Totals;
 use crate::emulate::tensor::{self, Format, Tensor};
 use crate::emulate::trace::Trace;
 use crate::emulate::value::GRAMMAR;
@@ -40,6 +41,9 @@ pub struct Args {
     /// Wave instructions after which a launch is stopped with a fault
     #[arg(long, value_name = "N", default_value_t = Options::default().instruction_limit)]
     instruction_limit: u64,
+    /// Bytes that all buffers together may have, code objects and scratch included
+    #[arg(long, value_name = "BYTES", default_value_t = Options::default().memory_limit_bytes)]
+    memory_limit: u64,
     /// Workgroups that may be under way at once, where they run long or wait for each other
     #[arg(long, value_name = "N", default_value_t = Options::default().resident_workgroups,
         value_parser = clap::value_parser!(u32).range(1..))]
@@ -96,6 +100,7 @@ impl Args {
             race_checks: !self.no_race_checks,
             stats: self.stats,
             resident_workgroups: self.resident_workgroups,
+            memory_limit_bytes: self.memory_limit,
             lds_order: match self.lds_order {
                 LdsOrder::Architectural => emulator::LdsOrder::Architectural,
                 LdsOrder::Conservative => emulator::LdsOrder::Conservative,
@@ -161,6 +166,7 @@ fn execute(args: &Args, plan: &Plan<'_>, saves: &[Save]) -> Result<Told, CliErro
         findings,
         findings_dropped: launches.iter().map(|told| told.findings_dropped).sum(),
         wave_instructions: launches.iter().map(|told| told.wave_instructions).sum(),
+        totals: Totals::of(launches.iter().map(|told| &told.stats)),
         launches_not_run: plan.launches.len() - launches.len(),
         launches,
         buffers,
@@ -231,5 +237,10 @@ fn save(text: &str, plan: &Plan<'_>) -> Result<Save, CliError> {
     let path = PathBuf::from(path);
     let format =
         Format::of(&path).ok_or_else(|| wrong("name a .npy, .safetensors or .bin file"))?;
+    // Known before a long run, not after it.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(wrong("its folder does not exist"));
+    }
     Ok(Save { buffer, path, format })
 }

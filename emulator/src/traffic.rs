@@ -87,6 +87,47 @@ pub struct Traffic {
     pub lds_lane_moves: LdsTraffic,
 }
 
+impl std::ops::AddAssign for GlobalTraffic {
+    fn add_assign(&mut self, other: GlobalTraffic) {
+        self.instructions += other.instructions;
+        self.bytes += other.bytes;
+        self.lines_64 += other.lines_64;
+        self.lines_128 += other.lines_128;
+    }
+}
+
+impl std::ops::AddAssign for LdsTraffic {
+    fn add_assign(&mut self, other: LdsTraffic) {
+        self.instructions += other.instructions;
+        self.bytes += other.bytes;
+        self.clocks += other.clocks;
+        self.conflict_clocks += other.conflict_clocks;
+        self.assumed_clocks += other.assumed_clocks;
+    }
+}
+
+impl std::ops::AddAssign for PlainTraffic {
+    fn add_assign(&mut self, other: PlainTraffic) {
+        self.instructions += other.instructions;
+        self.bytes += other.bytes;
+    }
+}
+
+impl std::ops::AddAssign for Traffic {
+    fn add_assign(&mut self, other: Traffic) {
+        self.global_loads += other.global_loads;
+        self.global_stores += other.global_stores;
+        self.global_atomics += other.global_atomics;
+        self.scalar_loads += other.scalar_loads;
+        self.scratch_loads += other.scratch_loads;
+        self.scratch_stores += other.scratch_stores;
+        self.lds_reads += other.lds_reads;
+        self.lds_writes += other.lds_writes;
+        self.lds_atomics += other.lds_atomics;
+        self.lds_lane_moves += other.lds_lane_moves;
+    }
+}
+
 /// One access of one lane.
 #[derive(Clone, Copy, Debug)]
 struct Touch {

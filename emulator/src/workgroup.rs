@@ -109,7 +109,7 @@ impl Workgroup {
         shared: &mut Shared<'_, '_>,
     ) -> Result<bool, Stopped> {
         let until = shared.left.saturating_sub(budget);
-        while shared.left > until {
+        loop {
             for number in 0..self.waves.len() {
                 self.slice(launch, number, shared)?;
             }
@@ -117,8 +117,10 @@ impl Workgroup {
                 shared.counts.end_workgroup(self.id);
                 return Ok(true);
             }
+            if shared.left <= until {
+                return Ok(false);
+            }
         }
-        Ok(false)
     }
 
     /// Runs one wave until it waits or ends, at most [`SLICE`] instructions.
@@ -148,7 +150,8 @@ impl Workgroup {
         };
         let slice = SLICE.min(shared.left);
         let ran = exec.run(slice, shared.tracer);
-        let pc = Some(exec.wave.pc);
+        let has_ended = exec.wave.status == Status::Ended;
+        let pc = Some(exec.wave.pc).filter(|_| !has_ended);
         shared.counts.end_slice(self.id, place.wave);
         let unused = ran.map_err(|cause| Stopped { cause: *cause, place, pc })?;
         shared.left -= slice - unused;

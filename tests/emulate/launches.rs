@@ -112,6 +112,9 @@ fn launches_that_do_not_fit_together_are_refused_by_number() {
     changed(from, "in=same:none", &["'none' names no argument with a buffer", "1/out"]);
     changed(from, "x=same:1/out", &["launch 2: the arguments do not fit 'reduce'"]);
     changed("reduce", "reduc", &["launch 2: ", "no kernel 'reduc'"]);
+    ends_with(&[&good[..], &["--memory-limit", "9000"]].concat(), 2, &["the limit of 9000 B"]);
+    let save = "out=no/such/x.npy";
+    ends_with(&[&good[..], &["--save", "2/out=no/such/x.npy"]].concat(), 2, &[save, "folder"]);
     changed("256", "512", &["launch 2: ", "workgroup size"]);
     changed(&sums, &other, &["launch 2: ", "gfx950", "gfx1100"]);
     changed(&sums, "no/such.hsaco", &["no/such.hsaco"]);
@@ -136,7 +139,13 @@ fn stats_count_each_launch_with_its_waves_and_memories() {
     for target in Target::ALL {
         let objects = ["vector_add", "reduce"].map(|name| fixture(name, target));
         let args = [&add_then_reduce([&objects[0], &objects[1]])[..], &["--stats"]].concat();
-        let words = ["launch 2: stats: 2 workgroups", "wave by wave", "128 B lines", "modelled"];
+        let words = [
+            "launch 2: stats: 2 workgroups",
+            "all launches: 8 workgroups",
+            "wave by wave",
+            "128 B lines",
+            "modelled",
+        ];
         ends_with(&args, 0, &words);
         let told = document(&args, 0);
         let detail = |launch: usize| &told["launches"][launch]["stats"]["detail"];
@@ -145,6 +154,12 @@ fn stats_count_each_launch_with_its_waves_and_memories() {
         assert_eq!(detail(0)["traffic"]["lds_reads"]["bytes"], 0);
         assert_eq!(detail(1)["traffic"]["lds_writes"]["bytes"], 2 * 4 * (256 + 255));
         assert_eq!(detail(1)["traffic"]["lds_reads"]["conflict_clocks"], 0);
+        let totals = &told["totals"];
+        assert_eq!(totals["workgroups"], 6 + 2);
+        assert_eq!(totals["traffic"]["global_stores"]["bytes"], 4 * (512 + 2));
+        let valu = |launch: usize| &told["launches"][launch]["stats"]["instructions"]["valu"];
+        let sum = valu(0).as_u64().unwrap() + valu(1).as_u64().unwrap();
+        assert_eq!(totals["instructions"]["valu"], sum);
         let waves = detail(1)["waves"]["listed"].as_array().unwrap();
         assert_eq!(waves.len() as u32, 2 * 256 / target.wave_width());
     }

@@ -121,6 +121,18 @@ fn too_few_residents_end_at_the_limit_which_names_every_wave() {
 }
 
 #[test]
+fn every_limit_ends_a_dispatch() {
+    for target in Target::ALL {
+        for limit in [0, 1, 8, 1023, 1024, 1025] {
+            let options = Options { instruction_limit: limit, ..Options::default() };
+            let fault = stopped(run(target, grid_barrier(target), 2, 1, options).0);
+            assert_eq!(fault.cause, Cause::InstructionLimit { limit }, "{target}");
+            assert_eq!(fault.report.wave_instructions, limit, "{target}");
+        }
+    }
+}
+
+#[test]
 fn a_wave_at_a_barrier_is_named_beside_the_one_that_never_comes() {
     for target in Target::ALL {
         // Without its exit the second wave goes on to the barrier; the first one spins on a branch to itself.
