@@ -26,6 +26,16 @@ impl Lds {
         self.written = WrittenBytes::none(self.bytes.len());
     }
 
+    /// All bytes, which of them were written, and the address of the first, if there are at least `end`.
+    pub(crate) fn window(&self, end: u64) -> Option<(&[u8], &WrittenBytes, u64)> {
+        (end <= self.bytes.len() as u64).then_some((&self.bytes[..], &self.written, 0))
+    }
+
+    /// As [`Lds::window`], to be written.
+    pub(crate) fn window_mut(&mut self, end: u64) -> Option<(&mut [u8], &mut WrittenBytes, u64)> {
+        (end <= self.bytes.len() as u64).then_some((&mut self.bytes[..], &mut self.written, 0))
+    }
+
     /// `N` ≤ 16 bytes and which of them were written; `None` outside the allocation.
     #[inline]
     pub(crate) fn load<const N: usize>(&self, address: u32) -> Option<([u8; N], u32)> {

@@ -153,6 +153,12 @@ impl WrittenBytes {
         low_u32(low | high) & all
     }
 
+    /// Whether at most 16 bytes were all written.
+    #[inline]
+    pub(crate) fn are_all(&self, offset: usize, n_bytes: usize) -> bool {
+        self.n_unwritten == 0 || self.get(offset, n_bytes) == mask(n_bytes)
+    }
+
     /// Sets the bits of at most 16 bytes to `written`.
     #[inline]
     pub(crate) fn set(&mut self, offset: usize, n_bytes: usize, written: u32) {
@@ -434,6 +440,33 @@ impl Memory {
         buffer.bytes[offset..offset + N].copy_from_slice(&bytes);
         buffer.written.set(offset, N, written);
         Ok(())
+    }
+
+    /// The buffer that has all bytes from `first` up to `end`: its bytes, which of them were written, its
+    /// address.
+    pub(crate) fn window(
+        &self,
+        cursor: &mut Cursor,
+        first: u64,
+        end: u64,
+    ) -> Option<(&[u8], &WrittenBytes, u64)> {
+        let buffer = &self.buffers[self.find_index(cursor, first, end.checked_sub(first)?).ok()?];
+        Some((&buffer.bytes, &buffer.written, buffer.address))
+    }
+
+    /// As [`Memory::window`], of a buffer that kernels may write.
+    pub(crate) fn window_mut(
+        &mut self,
+        cursor: &mut Cursor,
+        first: u64,
+        end: u64,
+    ) -> Option<(&mut [u8], &mut WrittenBytes, u64)> {
+        let at = self.find_index(cursor, first, end.checked_sub(first)?).ok()?;
+        let buffer = &mut self.buffers[at];
+        if buffer.access == Access::ReadOnly {
+            return None;
+        }
+        Some((&mut buffer.bytes, &mut buffer.written, buffer.address))
     }
 
     #[inline]

@@ -31,6 +31,8 @@ pub(crate) const FIRST_STAGE: u16 = 512;
 const N_STAGE: u16 = 12;
 /// First of three staging registers that scalar sources are spread over.
 pub(crate) const SPREAD_STAGE: u16 = FIRST_STAGE + 8;
+/// Stages the low word of a packed result.
+pub(crate) const PACKED_STAGE: u16 = FIRST_STAGE + 6;
 /// A staging register that is always zero.
 pub(crate) const ZERO_STAGE: u16 = FIRST_STAGE + 11;
 /// All vector registers of a wave.

@@ -140,6 +140,11 @@ impl Races {
         }
     }
 
+    /// Whether accesses have to be shown to [`check`].
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
     /// What is known of a workgroup that starts.
     pub(crate) fn start_workgroup(&self, [x, y, z]: [u32; 3]) -> GroupRaces {
         let [nx, ny, _] = self.grid;

@@ -1,6 +1,6 @@
 //! Running a loop over the rows of a wave: operands found, undefined bits followed.
 
-use super::simd::{Operands, Place, Width};
+use super::simd::{self, Fused, Operands, Place, Width};
 use super::source::signs;
 use super::{Shadow, low};
 use crate::exec::{Exec, Outcome};
@@ -8,7 +8,7 @@ use crate::float::SIGN32;
 use crate::operand::Dest;
 use crate::prepare::Prepared;
 use crate::taint::Rule;
-use crate::wave::{AlignedRow, ROW_LANES};
+use crate::wave::{AlignedRow, PACKED_STAGE, ROW_LANES};
 
 impl Exec<'_> {
     /// Where the first three sources lie as 32-bit values, and where a result goes.
@@ -73,6 +73,38 @@ impl Exec<'_> {
         if shadows.iter().any(Option::is_some) {
             self.taint_rows(register, &shadows);
         }
+        Ok(())
+    }
+
+    /// A binary32 operation of the host for each word of a packed result, on defined sources: which
+    /// sources take their high word, and which are negated, one bit a source.
+    pub(crate) fn two_words(
+        &mut self,
+        inst: &Prepared,
+        choices: [(u8, u8); 2],
+        f: impl Fn(Fused, f32, f32, f32) -> f32,
+    ) -> Outcome {
+        let Dest::Vector(register) = inst.dst[0] else { return Ok(()) };
+        // The low word waits in a stage: the high one may still have to read what it overwrites.
+        for ((high, neg), result) in choices.into_iter().zip([PACKED_STAGE, register + 1]) {
+            let mut operands = self.operands(inst, result);
+            operands.has_signs = neg != 0;
+            for (k, source) in operands.sources.iter_mut().enumerate() {
+                if high >> k & 1 == 1 {
+                    source.first += source.step * operands.n_rows;
+                    source.value = low(self.uniform(inst.src[k]) >> 32);
+                }
+                (source.keep, source.flip) = (u32::MAX, u32::from(neg >> k & 1) << 31);
+            }
+            let (width, file) = self.wave.vectors.rows_mut();
+            simd::arithmetic(width, file, &operands, &f);
+        }
+        for row in self.rows() {
+            let values = *self.wave.vectors.row(PACKED_STAGE, row);
+            let lanes = self.wave.active_row(row);
+            self.wave.vectors.write_row(register, row, lanes, u32::MAX, &values);
+        }
+        self.wave.vectors.define(register + 1, self.wave.active);
         Ok(())
     }
 

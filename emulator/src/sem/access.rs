@@ -121,16 +121,28 @@ impl Exec<'_> {
     ) -> Outcome {
         self.check_address(inst);
         for row in self.rows() {
-            let mut loaded = Loaded::new();
-            for lane in self.lanes(row) {
-                for (part, space) in addresses(self, lane).into_iter().enumerate() {
-                    let (bytes, written) = self.load_bytes::<N>(inst, lane, space)?;
-                    loaded.put(lane % ROW_LANES, part * N.div_ceil(4), bytes, written, extend);
-                }
-            }
-            self.put_loaded(inst, row, &loaded, M * N.div_ceil(4));
+            self.load_lanes::<N, M>(inst, row, extend, &addresses)?;
         }
         self.issue(inst, if self.wave.active == 0 { Span::default() } else { inst.result_span() });
+        Ok(())
+    }
+
+    /// Loads a row of lanes, one by one.
+    pub(crate) fn load_lanes<const N: usize, const M: usize>(
+        &mut self,
+        inst: &Prepared,
+        row: usize,
+        extend: Extend,
+        addresses: impl Fn(&Self, usize) -> [Space; M],
+    ) -> Outcome {
+        let mut loaded = Loaded::new();
+        for lane in self.lanes(row) {
+            for (part, space) in addresses(self, lane).into_iter().enumerate() {
+                let (bytes, written) = self.load_bytes::<N>(inst, lane, space)?;
+                loaded.put(lane % ROW_LANES, part * N.div_ceil(4), bytes, written, extend);
+            }
+        }
+        self.put_loaded(inst, row, &loaded, M * N.div_ceil(4));
         Ok(())
     }
 
@@ -197,16 +209,29 @@ impl Exec<'_> {
     ) -> Outcome {
         self.check_address(inst);
         for row in self.rows() {
-            for lane in self.lanes(row) {
-                let (bytes, written) = self.stored_bytes::<N>(inst, k, from, shift, lane);
-                let space = address(self, lane);
-                let all = (1_u32 << N) - 1;
-                let is_seen = !matches!(space, Space::Scratch(_) | Space::OutOfRange);
-                if written & all != all && is_seen {
-                    undefined::store(self, inst, lane as u32);
-                }
-                self.store_bytes(inst, lane, space, bytes, written)?;
+            self.store_lanes::<N>(inst, k, (from, shift), row, &address)?;
+        }
+        Ok(())
+    }
+
+    /// Stores a row of lanes, one by one, from a register and bit of source `k` on.
+    pub(crate) fn store_lanes<const N: usize>(
+        &mut self,
+        inst: &Prepared,
+        k: usize,
+        (from, shift): (u16, u32),
+        row: usize,
+        address: impl Fn(&Self, usize) -> Space,
+    ) -> Outcome {
+        for lane in self.lanes(row) {
+            let (bytes, written) = self.stored_bytes::<N>(inst, k, from, shift, lane);
+            let space = address(self, lane);
+            let all = (1_u32 << N) - 1;
+            let is_seen = !matches!(space, Space::Scratch(_) | Space::OutOfRange);
+            if written & all != all && is_seen {
+                undefined::store(self, inst, lane as u32);
             }
+            self.store_bytes(inst, lane, space, bytes, written)?;
         }
         Ok(())
     }

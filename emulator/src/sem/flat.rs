@@ -9,6 +9,7 @@ use crate::operand::Span;
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact};
 use crate::sem::access::{Extend, Space};
+use crate::sem::rows::Memory;
 use crate::wave::scalar;
 
 #[rustfmt::skip]
@@ -49,10 +50,20 @@ pub(crate) fn meaning(op: Flat) -> Meaning {
 
 impl Exec<'_> {
     fn flat_load<const N: usize>(&mut self, inst: &Prepared, extend: Extend) -> Outcome {
+        if inst.inst.encoding == Encoding::Global && extend == Extend::Words {
+            return self.load_rows::<N>(inst, Memory::Global, |exec, row| {
+                exec.global_addresses(inst, 1, row)
+            });
+        }
         self.vector_load::<N>(inst, extend, |exec, lane| exec.flat_address(inst, lane, 1))
     }
 
     fn flat_store<const N: usize>(&mut self, inst: &Prepared, shift: u32) -> Outcome {
+        if inst.inst.encoding == Encoding::Global && N.is_multiple_of(4) {
+            return self.store_rows::<N>(inst, 1, Memory::Global, |exec, row| {
+                exec.global_addresses(inst, 2, row)
+            });
+        }
         self.vector_store::<N>(inst, 1, shift, |exec, lane| exec.flat_address(inst, lane, 2))
     }
 

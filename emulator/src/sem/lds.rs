@@ -11,6 +11,7 @@ use crate::operand::{Dest, Source, Span};
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact, Unsupported};
 use crate::sem::access::{Extend, Space};
+use crate::sem::rows::Memory;
 use crate::taint::Bits;
 use crate::wave::{ROW_LANES, Row, scalar};
 
@@ -95,11 +96,21 @@ impl Exec<'_> {
 
     fn lds_load<const N: usize>(&mut self, inst: &Prepared, extend: Extend) -> Outcome {
         let offset = inst.inst.mods.offset.cast_unsigned();
+        if extend == Extend::Words {
+            return self.load_rows::<N>(inst, Memory::Lds, |exec, row| {
+                exec.lds_addresses(inst, offset, row)
+            });
+        }
         self.vector_load::<N>(inst, extend, |exec, lane| exec.lds_address(inst, lane, offset))
     }
 
     fn lds_store<const N: usize>(&mut self, inst: &Prepared, shift: u32) -> Outcome {
         let offset = inst.inst.mods.offset.cast_unsigned();
+        if N.is_multiple_of(4) {
+            return self.store_rows::<N>(inst, 1, Memory::Lds, |exec, row| {
+                exec.lds_addresses(inst, offset, row)
+            });
+        }
         self.vector_store::<N>(inst, 1, shift, |exec, lane| exec.lds_address(inst, lane, offset))
     }
 
@@ -235,6 +246,17 @@ impl Exec<'_> {
             self.check_address(inst);
         }
         let active = self.wave.active;
+        if let (Source::Vector(data), false) = (inst.src[k], self.is_any_undefined(inst)) {
+            let mut rows = [[0; ROW_LANES]; 2];
+            for lane in 0..self.wave.width as usize {
+                if let Some(source) = from(self, lane).filter(|source| active >> source & 1 == 1) {
+                    rows[lane / ROW_LANES][lane % ROW_LANES] = self.wave.vectors.lane(data, source);
+                }
+            }
+            let rows = rows.map(|values| (values, [0; ROW_LANES]));
+            self.put_lanes(inst, &rows[..self.wave.n_rows()]);
+            return Ok(());
+        }
         let fetch = |exec: &Self, lane: usize| match from(exec, lane) {
             Some(source) if active >> source & 1 == 1 => {
                 exec.lane_source(inst.src[k], source as u32)

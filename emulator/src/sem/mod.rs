@@ -21,6 +21,7 @@ mod lane;
 mod lds;
 mod matrix;
 mod packed;
+mod rows;
 mod salu;
 mod smem;
 

@@ -5,6 +5,7 @@ use isa::table::Packed;
 use crate::exec::{Exec, Outcome};
 use crate::fidelity::Bound::PartialSums;
 use crate::float::*;
+use crate::lanes::Fused;
 use crate::numerics::{self, Dot2, Format, Numerics};
 use crate::operand::Source;
 use crate::prepare::Prepared;
@@ -62,9 +63,9 @@ pub(crate) fn meaning(op: Packed) -> Meaning {
         Packed::VPkMinU16 => Exact(|x, i| x.packed_int(i, |a, b, _| wide(a.min(b)), saturate_unsigned)),
 
         // Two 32-bit values.
-        Packed::VPkFmaF32 => Exact(|x, i| x.packed_wide(i, true, |k| fma32(k[0], k[1], k[2]))),
-        Packed::VPkMulF32 => Exact(|x, i| x.packed_wide(i, true, |k| mul32(k[0], k[1]))),
-        Packed::VPkAddF32 => Exact(|x, i| x.packed_wide(i, true, |k| add32(k[0], k[1]))),
+        Packed::VPkFmaF32 => Exact(|x, i| x.packed_wide(i, |fused, a, b, c| fused.multiply_add(a, b, c))),
+        Packed::VPkMulF32 => Exact(|x, i| x.packed_wide(i, |_, a, b, _| a * b)),
+        Packed::VPkAddF32 => Exact(|x, i| x.packed_wide(i, |_, a, b, _| a + b)),
         Packed::VPkMovB32 => Exact(|x, i| x.packed_move(i)),
 
         // Mixed precision.
@@ -205,18 +206,18 @@ impl Exec<'_> {
         })
     }
 
-    fn packed_wide(
-        &mut self,
-        inst: &Prepared,
-        is_float: bool,
-        f: impl Fn([u32; 3]) -> u32,
-    ) -> Outcome {
+    /// Two binary32 operations of the host, one a word of the result.
+    fn packed_wide(&mut self, inst: &Prepared, f: impl Fn(Fused, f32, f32, f32) -> f32) -> Outcome {
         if self.has_high_constant(inst) {
             return self.refuse(inst, "the high word of a constant");
         }
         let words = halves(inst);
+        if self.is_plain(inst) && !self.is_any_undefined(inst) {
+            let choices = words.map(|lanes| (lanes.high, lanes.neg));
+            return self.two_words(inst, choices, f);
+        }
         let is_undefined = self.is_any_undefined(inst);
-        let flush = is_float && self.wave.mode.flush_sources32;
+        let flush = self.wave.mode.flush_sources32;
         for row in self.rows() {
             let word = |lanes: Lanes| -> Row {
                 let source = |k: usize| {
@@ -227,7 +228,11 @@ impl Exec<'_> {
                     if flush { signed.map(flush32) } else { signed }
                 };
                 let (a, b, c) = (source(0), source(1), source(2));
-                let mut out = std::array::from_fn(|lane| f([a[lane], b[lane], c[lane]]));
+                let mut out = std::array::from_fn(|lane| {
+                    let bits = [a[lane], b[lane], c[lane]];
+                    let [x, y, z] = bits.map(f32::from_bits);
+                    canonical(f(Fused::Software, x, y, z), bits)
+                });
                 self.finish(inst, &mut out);
                 out
             };

@@ -1,0 +1,212 @@
+//! Loads and stores of whole rows of lanes in global memory or LDS.
+//!
+//! Where all lanes of a row lie in one buffer, it is looked up and its bounds are checked once. What this
+//! does not cover (bytes never written, undefined data, faults) goes lane by lane, as in `access`, which
+//! defines what happens.
+
+use crate::checks::races;
+use crate::exec::{Exec, Outcome};
+use crate::machine::Alignment;
+use crate::operand::{Dest, Source, Span};
+use crate::prepare::Prepared;
+use crate::sem::access::{Extend, Space};
+use crate::traffic;
+use crate::wave::{ROW_LANES, Row};
+
+/// Addresses of a row's lanes.
+pub(crate) type Addresses = [u64; ROW_LANES];
+
+/// The memory that all lanes access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    Global,
+    Lds,
+}
+
+impl Memory {
+    fn space(self, address: u64) -> Space {
+        match self {
+            Memory::Global => Space::Global(address),
+            Memory::Lds => Space::Lds((address & 0xffff_ffff) as u32),
+        }
+    }
+}
+
+/// First byte and end of what the active lanes access.
+fn extent(at: &Addresses, lanes: u32, n_bytes: usize) -> Option<(u64, u64)> {
+    let (mut low, mut high) = (u64::MAX, 0);
+    for (lane, address) in at.iter().enumerate() {
+        if lanes >> lane & 1 == 1 {
+            (low, high) = (low.min(*address), high.max(*address));
+        }
+    }
+    Some((low, high.checked_add(n_bytes as u64)?))
+}
+
+impl Exec<'_> {
+    /// Addresses in global memory: a vector and a scalar part, and the offset of the instruction.
+    pub(crate) fn global_addresses(&self, inst: &Prepared, scalar: usize, row: usize) -> Addresses {
+        let base = match inst.src[scalar] {
+            Source::None => 0,
+            uniform if inst.bits[scalar] <= 32 => self.uniform(uniform) & 0xffff_ffff,
+            uniform => self.uniform(uniform),
+        };
+        let base = base.wrapping_add_signed(inst.inst.mods.offset.into());
+        let Source::Vector(register) = inst.src[0] else {
+            return [base.wrapping_add(self.uniform(inst.src[0])); ROW_LANES];
+        };
+        let low = self.wave.vectors.row(register, row);
+        if inst.bits[0] <= 32 {
+            return low.map(|low| base.wrapping_add(low.into()));
+        }
+        let high = self.wave.vectors.row(register + 1, row);
+        std::array::from_fn(|lane| {
+            base.wrapping_add(u64::from(low[lane]) | u64::from(high[lane]) << 32)
+        })
+    }
+
+    /// Addresses in LDS, which wrap at 32 bits.
+    pub(crate) fn lds_addresses(&self, inst: &Prepared, offset: u32, row: usize) -> Addresses {
+        match inst.src[0] {
+            Source::Vector(register) => {
+                let base = self.wave.vectors.row(register, row);
+                base.map(|base| base.wrapping_add(offset).into())
+            }
+            uniform => {
+                let base = (self.uniform(uniform) & 0xffff_ffff) as u32;
+                [base.wrapping_add(offset).into(); ROW_LANES]
+            }
+        }
+    }
+
+    /// Loads `N` bytes a lane, whole words, to the first destination.
+    pub(crate) fn load_rows<const N: usize>(
+        &mut self,
+        inst: &Prepared,
+        memory: Memory,
+        addresses: impl Fn(&Self, usize) -> Addresses,
+    ) -> Outcome {
+        self.check_address(inst);
+        for row in self.rows() {
+            let at = addresses(self, row);
+            if self.load_row::<N>(inst, row, memory, &at).is_some() {
+                self.note_row::<N>(inst, row, memory, &at, false);
+            } else {
+                self.load_lanes::<N, 1>(inst, row, Extend::Words, |_, lane| {
+                    [memory.space(at[lane % ROW_LANES])]
+                })?;
+            }
+        }
+        self.issue(inst, if self.wave.active == 0 { Span::default() } else { inst.result_span() });
+        Ok(())
+    }
+
+    /// Stores `N` bytes a lane, whole words, from source `k`.
+    pub(crate) fn store_rows<const N: usize>(
+        &mut self,
+        inst: &Prepared,
+        k: usize,
+        memory: Memory,
+        addresses: impl Fn(&Self, usize) -> Addresses,
+    ) -> Outcome {
+        self.check_address(inst);
+        for row in self.rows() {
+            let at = addresses(self, row);
+            if self.store_row::<N>(inst, k, row, memory, &at).is_some() {
+                self.note_row::<N>(inst, row, memory, &at, true);
+            } else {
+                self.store_lanes::<N>(inst, k, (0, 0), row, |_, lane| {
+                    memory.space(at[lane % ROW_LANES])
+                })?;
+            }
+        }
+        self.issue(inst, Span::default());
+        Ok(())
+    }
+
+    /// `None` when it has done nothing and the lanes have to be taken one by one.
+    fn load_row<const N: usize>(
+        &mut self,
+        inst: &Prepared,
+        row: usize,
+        memory: Memory,
+        at: &Addresses,
+    ) -> Option<()> {
+        let Dest::Vector(register) = inst.dst[0] else { return None };
+        let lanes = self.wave.active_row(row);
+        let (low, high) = self.row_extent::<N>(at, lanes)?;
+        let (bytes, written, first) = match memory {
+            Memory::Global => self.memory.window(&mut self.cursor, low, high)?,
+            Memory::Lds => self.lds.window(high)?,
+        };
+        let mut values: [Row; 4] = [[0; ROW_LANES]; 4];
+        for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
+            let offset = (at[lane] - first) as usize;
+            if !written.are_all(offset, N) {
+                return None;
+            }
+            let words = bytes[offset..offset + N].as_chunks::<4>().0;
+            for (values, word) in values.iter_mut().zip(words) {
+                values[lane] = u32::from_le_bytes(*word);
+            }
+        }
+        for (register, values) in (register..).zip(&values[..N / 4]) {
+            self.wave.vectors.write_row(register, row, lanes, u32::MAX, values);
+        }
+        Some(())
+    }
+
+    /// `None` when it has done nothing and the lanes have to be taken one by one.
+    fn store_row<const N: usize>(
+        &mut self,
+        inst: &Prepared,
+        k: usize,
+        row: usize,
+        memory: Memory,
+        at: &Addresses,
+    ) -> Option<()> {
+        let Source::Vector(data) = inst.src[k] else { return None };
+        let registers = || data..data + N as u16 / 4;
+        if registers().any(|register| self.wave.vectors.is_tainted(register, row)) {
+            return None;
+        }
+        let lanes = self.wave.active_row(row);
+        let (low, high) = self.row_extent::<N>(at, lanes)?;
+        let (bytes, written, first) = match memory {
+            Memory::Global => self.memory.window_mut(&mut self.cursor, low, high)?,
+            Memory::Lds => self.lds.window_mut(high)?,
+        };
+        for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
+            let offset = (at[lane] - first) as usize;
+            let words = bytes[offset..offset + N].as_chunks_mut::<4>().0;
+            for (register, word) in registers().zip(words) {
+                *word = self.wave.vectors.row(register, row)[lane].to_le_bytes();
+            }
+            written.set(offset, N, u32::MAX);
+        }
+        Some(())
+    }
+
+    fn row_extent<const N: usize>(&self, at: &Addresses, lanes: u32) -> Option<(u64, u64)> {
+        if self.options.alignment == Alignment::Hsa { extent(at, lanes, N) } else { None }
+    }
+
+    /// What watches and counts gets the lanes one by one.
+    fn note_row<const N: usize>(
+        &mut self,
+        inst: &Prepared,
+        row: usize,
+        memory: Memory,
+        at: &Addresses,
+        is_write: bool,
+    ) {
+        if !self.races.is_on() && self.counts.traffic.is_none() {
+            return;
+        }
+        for lane in self.lanes(row) {
+            let space = memory.space(at[lane % ROW_LANES]);
+            races::check(self, inst, lane, space, N, is_write);
+            traffic::note(self, inst, lane, space, N, is_write);
+        }
+    }
+}
