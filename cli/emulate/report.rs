@@ -278,6 +278,7 @@ impl Told {
     fn verdict(&self) -> String {
         let word = match (&self.fault, self.passed) {
             (Some(_), _) => "FAULT",
+            (None, true) if !self.conditions.checks => "UNCHECKED",
             (None, true) if self.conditions.race_checks => "clean",
             (None, true) => "clean, races not watched for",
             (None, false) => "FINDINGS",

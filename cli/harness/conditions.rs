@@ -8,6 +8,8 @@ use serde::Serialize;
 pub struct Conditions {
     /// The mode of numerics of matrix and dot-product instructions.
     pub numerics: Numerics,
+    /// Whether anything was watched for; without it an empty list of findings means nothing.
+    pub checks: bool,
     /// Whether races were watched for.
     pub race_checks: bool,
     /// What race checks take for ordered among the LDS accesses of one wave.
@@ -21,7 +23,8 @@ impl Conditions {
     pub fn of(options: &Options) -> Conditions {
         Conditions {
             numerics: options.numerics,
-            race_checks: options.race_checks,
+            checks: options.checks,
+            race_checks: options.checks && options.race_checks,
             lds_order: match options.lds_order {
                 LdsOrder::Architectural => "architectural",
                 LdsOrder::Conservative => "conservative",
@@ -36,12 +39,13 @@ impl Conditions {
 
 impl std::fmt::Display for Conditions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Conditions { numerics, race_checks, lds_order, alignment } = self;
-        let races = if *race_checks { "on" } else { "off" };
-        write!(
-            f,
-            "numerics {numerics}; race checks {races}; LDS order {lds_order}; alignment {alignment}"
-        )
+        let Conditions { numerics, checks, race_checks, lds_order, alignment } = self;
+        let races = match (checks, race_checks) {
+            (true, true) => "race checks on",
+            (true, false) => "race checks off",
+            (false, _) => "checks off",
+        };
+        write!(f, "numerics {numerics}; {races}; LDS order {lds_order}; alignment {alignment}")
     }
 }
 
@@ -61,7 +65,9 @@ mod tests {
         let expected = "race checks off; LDS order conservative; alignment natural";
         assert!(text.ends_with(expected), "{text}");
         let document = serde_json::to_value(Conditions::of(&Options::default())).unwrap();
-        assert_eq!(document["race_checks"], true);
+        assert_eq!((&document["checks"], &document["race_checks"]), (&true.into(), &true.into()));
+        let unchecked = Conditions::of(&Options { checks: false, ..Options::default() });
+        assert!(unchecked.to_string().contains("; checks off; "), "{unchecked}");
         assert_eq!(document["lds_order"], "architectural");
         assert_eq!(document["alignment"], "hsa");
     }

@@ -48,6 +48,9 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = Options::default().resident_workgroups,
         value_parser = clap::value_parser!(u32).range(1..))]
     resident_workgroups: u32,
+    /// Only compute: watch neither for undefined values nor for waits, wait states and races
+    #[arg(long, conflicts_with_all = ["no_race_checks", "lds_order"])]
+    no_checks: bool,
     /// Do not watch for races between waves and between workgroups; every other check stays on
     #[arg(long)]
     no_race_checks: bool,
@@ -97,6 +100,7 @@ impl Args {
     fn options(&self) -> Options {
         Options {
             instruction_limit: self.instruction_limit,
+            checks: !self.no_checks,
             race_checks: !self.no_race_checks,
             stats: self.stats,
             resident_workgroups: self.resident_workgroups,

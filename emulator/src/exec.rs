@@ -52,8 +52,10 @@ impl Exec<'_> {
         while left != 0 && self.wave.status == Status::Running {
             let inst = program.fetch(self.wave.pc)?;
             self.check_allocation(inst)?;
-            waits::check(self, inst);
-            wait_states::check(self, inst);
+            if self.options.checks {
+                waits::check(self, inst);
+                wait_states::check(self, inst);
+            }
             self.wave.active = self.wave.exec();
             self.counts.add(inst.class);
             if let Some(tracer) = tracer {

@@ -51,6 +51,11 @@ pub struct Options {
     pub memory_limit_bytes: u64,
     /// Which accesses count as misaligned.
     pub alignment: Alignment,
+    /// Watch for what the hardware would answer with anything: undefined values, missing waits and wait
+    /// states, races, unequal barriers. Without it registers and memory start as defined zeros, race checks
+    /// are off too, and a report says [`checks: false`](crate::Report::checks): faults, misalignment and
+    /// what matrix operations ask of their wave are still told, but no findings mean nothing.
+    pub checks: bool,
     /// Watch for races between waves and between workgroups, and for unequal numbers of barriers. Costs
     /// time and, per byte of memory that a dispatch touches, 6 bytes (24 where it is accessed bytewise).
     pub race_checks: bool,
@@ -64,6 +69,13 @@ pub struct Options {
     pub host_vectors: HostVectors,
 }
 
+impl Options {
+    /// Whether races and unequal barriers are watched for.
+    pub(crate) fn watches_races(&self) -> bool {
+        self.checks && self.race_checks
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -71,6 +83,7 @@ impl Default for Options {
             resident_workgroups: 64,
             memory_limit_bytes: 1 << 33,
             alignment: Alignment::Hsa,
+            checks: true,
             race_checks: true,
             lds_order: LdsOrder::Architectural,
             numerics: Numerics::default(),

@@ -81,8 +81,10 @@ impl Class {
 /// The outcome of a dispatch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
+    /// Whether [`Options::checks`] were on. Without them an empty list of findings means nothing.
+    pub checks: bool,
     /// What is wrong with the kernel, in the order of first appearance. The result is trustworthy only
-    /// when this is empty.
+    /// when this is empty and [`Report::checks`] is set.
     pub findings: Vec<Finding>,
     /// Findings beyond those listed, when there were very many.
     pub findings_dropped: u64,
@@ -164,8 +166,9 @@ impl Counts {
         self,
         findings: Findings,
         target: Target,
-        numerics: Numerics,
+        options: &Options,
     ) -> Report {
+        let numerics = options.numerics;
         let (findings, findings_dropped) = findings.into_parts();
         let traffic = self.traffic.map(|collector| collector.traffic());
         let detail = self
@@ -178,6 +181,7 @@ impl Counts {
             .filter_map(|op| fidelity::approximation(op, target, numerics))
             .collect();
         Report {
+            checks: options.checks,
             findings,
             findings_dropped,
             wave_instructions: self.by_class.iter().sum(),

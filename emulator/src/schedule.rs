@@ -68,7 +68,7 @@ impl<'l, 'm> Schedule<'l, 'm> {
             self.settle(&mut shared);
         }
         let Shared { findings, counts, .. } = shared;
-        let report = counts.into_report(findings, launch.target, options.numerics);
+        let report = counts.into_report(findings, launch.target, options);
         match stopped {
             None => Ok(report),
             Some((stopped, waves)) => Err(Box::new(stopped.into_fault(launch, report, waves))),

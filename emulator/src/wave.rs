@@ -78,10 +78,13 @@ impl VectorFile {
         }
     }
 
-    /// Makes every bit of some registers undefined.
-    fn reset(&mut self, first: u16, count: u16) {
+    /// Makes every bit of some registers zero, and undefined where asked for.
+    fn reset(&mut self, first: u16, count: u16, is_undefined: bool) {
         let rows = self.index(first, 0)..self.index(first + count, 0);
         self.values[rows.clone()].fill(AlignedRow([0; ROW_LANES]));
+        if !is_undefined {
+            return;
+        }
         self.undefined[rows].fill([u32::MAX; ROW_LANES]);
         let all_rows = (1 << self.rows_per_register) - 1;
         self.tainted[usize::from(first)..usize::from(first + count)].fill(all_rows);
@@ -307,6 +310,8 @@ pub(crate) struct Wave {
     pub vectors: VectorFile,
     /// Vector registers that the descriptor allocates: architectural, accumulation.
     pub n_vectors: [u16; 2],
+    /// What the hardware does not initialise is undefined, and not zero.
+    pub tracks_undefined: bool,
     pub scc: bool,
     pub is_scc_undefined: bool,
     /// The MODE register.
@@ -337,6 +342,7 @@ impl Wave {
             },
             vectors: VectorFile::new(target),
             n_vectors: [0; 2],
+            tracks_undefined: true,
             scc: false,
             is_scc_undefined: true,
             mode_bits: 0,
@@ -349,17 +355,18 @@ impl Wave {
         }
     }
 
-    /// Forgets everything, for the next workgroup: what the hardware does not initialise is undefined.
+    /// Forgets everything, for the next workgroup: what the hardware does not initialise is undefined
+    /// where that is tracked.
     pub(crate) fn reset(&mut self, id: u32, pc: u64, mode_bits: u32) {
         self.id = id;
         self.pc = pc;
         self.status = Status::Running;
         self.scalars.values.fill(0);
-        self.scalars.undefined.fill(u32::MAX);
-        self.vectors.reset(0, self.n_vectors[0]);
-        self.vectors.reset(FIRST_ACC, self.n_vectors[1]);
+        self.scalars.undefined.fill(if self.tracks_undefined { u32::MAX } else { 0 });
+        self.vectors.reset(0, self.n_vectors[0], self.tracks_undefined);
+        self.vectors.reset(FIRST_ACC, self.n_vectors[1], self.tracks_undefined);
         self.scc = false;
-        self.is_scc_undefined = true;
+        self.is_scc_undefined = self.tracks_undefined;
         self.set_mode(mode_bits);
         self.clock = 0;
         self.scoreboard.clear();

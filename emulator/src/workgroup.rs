@@ -70,6 +70,7 @@ impl Stopped {
 
 fn new_wave(launch: &Launch<'_>) -> Wave {
     let mut wave = Wave::new(launch.target);
+    wave.tracks_undefined = launch.options.checks;
     if launch.options.host_vectors == HostVectors::Plain {
         wave.vectors.set_width(Width::PLAIN);
     }
@@ -197,7 +198,7 @@ impl Workgroup {
             let cause = Cause::Deadlock { waiting, waves: self.waves.len() as u32 };
             return Err(Stopped { cause, place, pc: None });
         }
-        if launch.options.race_checks {
+        if launch.options.watches_races() {
             shared.races.open_barrier(&self.waves);
             shared.races.settle(&mut shared.findings);
             barriers::check(launch, self.id, &self.waves, &mut shared.findings);

@@ -344,6 +344,9 @@ fn races_are_watched_for_unless_that_is_switched_off() {
         assert_eq!(document(&strict, 0)["lds_order"], "conservative");
         let said = "race checks on; LDS order conservative; alignment natural";
         ends_with(&strict, 0, &[said]);
+        let unchecked = [&two[..], &["--no-checks"]].concat();
+        ends_with(&unchecked, 0, &["UNCHECKED", "checks off"]);
+        assert_eq!(document(&unchecked, 0)["checks"], false);
         let senseless = [&unwatched[..], &["--lds-order", "conservative"]].concat();
         ends_with(&senseless, 2, &["--lds-order", "--no-race-checks"]);
     }

@@ -132,7 +132,7 @@ impl Races {
         let width = launch.target.wave_width();
         let is_alone = launch.work_items() <= width && launch.workgroups == [1; 3];
         Races {
-            is_on: options.race_checks && (!is_alone || is_conservative),
+            is_on: options.watches_races() && (!is_alone || is_conservative),
             is_conservative,
             needs_waits: launch.target == Target::Gfx1100 && descriptor.wgp_mode,
             grid: launch.workgroups,

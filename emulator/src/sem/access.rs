@@ -6,7 +6,7 @@
 
 use isa::format::Encoding;
 
-use crate::checks::waits::Queue;
+use crate::checks::waits::{Counter, Queue};
 use crate::checks::{alignment, races, undefined};
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
@@ -293,7 +293,8 @@ impl Exec<'_> {
         }?;
         races::check(self, inst, lane, space, N, false);
         traffic::note(self, inst, lane, space, N, false);
-        Ok(loaded)
+        let (bytes, written) = loaded;
+        Ok((bytes, if self.options.checks { written } else { u32::MAX }))
     }
 
     /// Stores bytes of a lane to wherever its address lies.
@@ -393,7 +394,20 @@ impl Exec<'_> {
         traffic::issued(self, inst);
         let queue = inst.queue.unwrap_or(Queue::Unordered);
         let (counters, n_counters) = inst.counters;
-        self.wave.scoreboard.issue(inst.pc, queue, &counters[..n_counters], span);
+        self.count_outstanding(inst, queue, &counters[..n_counters], span);
+    }
+
+    /// Counts an instruction as outstanding, where anything watches.
+    pub(crate) fn count_outstanding(
+        &mut self,
+        inst: &Prepared,
+        queue: Queue,
+        counters: &[Counter],
+        span: Span,
+    ) {
+        if self.options.checks {
+            self.wave.scoreboard.issue(inst.pc, queue, counters, span);
+        }
     }
 
     /// The space of a flat, global or scratch address.

@@ -169,7 +169,7 @@ impl Exec<'_> {
 
     /// Messages have no receiver here; they only count.
     fn message(&mut self, inst: &Prepared) -> Outcome {
-        self.wave.scoreboard.issue(inst.pc, Queue::Unordered, &[Counter::Lgkm], Default::default());
+        self.count_outstanding(inst, Queue::Unordered, &[Counter::Lgkm], Default::default());
         Ok(())
     }
 

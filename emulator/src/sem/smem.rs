@@ -110,7 +110,7 @@ impl Exec<'_> {
             };
             let bits = Bits {
                 value: u32::from_le_bytes(bytes).into(),
-                undefined: undefined_mask(written).into(),
+                undefined: if self.options.checks { undefined_mask(written).into() } else { 0 },
             };
             self.set_word(inst, first + dword, bits);
         }
@@ -119,7 +119,7 @@ impl Exec<'_> {
     }
 
     fn scalar_count(&mut self, inst: &Prepared, span: Span) -> Outcome {
-        self.wave.scoreboard.issue(inst.pc, Queue::Unordered, &[Counter::Lgkm], span);
+        self.count_outstanding(inst, Queue::Unordered, &[Counter::Lgkm], span);
         Ok(())
     }
 }
