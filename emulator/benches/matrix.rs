@@ -1,6 +1,7 @@
 //! Speed of matrix instructions: millions a second on one core, per shape and mode of numerics.
 //!
-//! `cargo bench -p wavesmith-emulator --bench matrix`. One wave runs the instruction in a loop; the loop's own
+//! `cargo bench -p wavesmith-emulator --bench matrix`, with part of "instruction mode" behind `--` for some of
+//! them. One wave runs the instruction in a loop; the loop's own
 //! three scalar instructions an eight of them are in the time. Wall time of this machine, printed for
 //! people: the fastest of many runs. Nothing here is a measurement of a GPU.
 
@@ -129,7 +130,10 @@ fn main() {
             .flat_map(|op| Numerics::of_target(target).iter().map(move |mode| (*op, *mode)))
         {
             let name = op.row().form(target).expect("of the target").mnemonic;
-            if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+            if only
+                .as_ref()
+                .is_some_and(|only| !format!("{name} {numerics}").contains(only.as_str()))
+            {
                 continue;
             }
             for host_vectors in [HostVectors::Detect, HostVectors::Plain] {

@@ -151,45 +151,40 @@ fn is_huge_product(formats: [Format; 2], pair: [u32; 2]) -> bool {
     units != 0 && exponent - FRACTION_BITS + units.unsigned_abs().ilog2().cast_signed() >= 128
 }
 
-/// One product of a group in many columns at once: a factor of a row of A, and a row of B.
-#[derive(Clone, Copy)]
-pub(crate) struct FusedTerm<'b, const N: usize> {
-    pub a: f32,
-    pub a_exponent: i32,
-    pub b: &'b [f32; N],
-    pub b_exponents: &'b [i32; N],
+/// The products of a group in neighbouring columns: factors of a row of A, and rows of B.
+pub(crate) struct FusedGroup<'b, const N: usize> {
+    pub a: [f32; GROUP],
+    pub a_exponents: [i32; GROUP],
+    pub b: [&'b [f32; N]; GROUP],
+    pub b_exponents: [&'b [i32; N]; GROUP],
 }
 
-/// One group for many columns, f16 or bf16: the sums so far become the next ones. Factors are zero or
-/// between 2^−50 and 2^51, their exponents as `product` counts them; `cut` converts to an integer towards
-/// zero.
-#[inline(always)]
-pub(crate) fn fused_step<const N: usize>(
-    terms: &[FusedTerm<'_, N>; GROUP],
-    sums: &mut [f32; N],
-    cut: impl Fn(f32) -> i32,
-) {
-    let mut exponents = [i32::MIN; N];
-    for term in terms {
-        for (exponent, b) in exponents.iter_mut().zip(term.b_exponents) {
-            *exponent = (*exponent).max(term.a_exponent + b);
+impl<const N: usize> FusedGroup<'_, N> {
+    /// Adds the group to the sums of the first `n` columns, which become the next ones. Factors are f16 or bf16,
+    /// zero or between 2^−50 and 2^51, their exponents as `product` counts them; `cut` converts to an
+    /// integer towards zero. That `n` is no constant keeps the loop one over columns, which the compiler
+    /// turns into vector code.
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "the column runs over the rows of B too, and this form becomes vector code"
+    )]
+    #[inline(always)]
+    pub(crate) fn add_to(&self, sums: &mut [f32; N], n: usize, cut: impl Fn(f32) -> i32) {
+        for j in 0..n.min(N) {
+            let mut exponent = i32::MIN;
+            for k in 0..GROUP {
+                exponent = exponent.max(self.a_exponents[k] + self.b_exponents[k][j]);
+            }
+            // Only a sum of zeros has an exponent below −100.
+            let field = 127 + FRACTION_BITS - exponent.max(-100);
+            let scale = f32::from_bits(field.cast_unsigned() << 23);
+            let mut units = 0;
+            for k in 0..GROUP {
+                // No product of these factors loses bits in binary32, and a scaled one is below 2^26.
+                units += cut(self.a[k] * self.b[k][j] * scale);
+            }
+            sums[j] = fused_add(units, exponent, sums[j]);
         }
-    }
-    let mut scales = [0.0; N];
-    for j in 0..N {
-        // Only a sum of zeros has an exponent below −100.
-        let field = 127 + FRACTION_BITS - exponents[j].max(-100);
-        scales[j] = f32::from_bits(field.cast_unsigned() << 23);
-    }
-    let mut units = [0_i32; N];
-    for term in terms {
-        for j in 0..N {
-            // No product of these factors loses bits in binary32, and a scaled one is below 2^26.
-            units[j] += cut(term.a * term.b[j] * scales[j]);
-        }
-    }
-    for j in 0..N {
-        sums[j] = fused_add(units[j], exponents[j], sums[j]);
     }
 }
 

@@ -17,7 +17,7 @@ use std::str::FromStr;
 use isa::Target;
 use serde::Serialize;
 
-pub(crate) use cdna3::{FusedTerm, GROUP, fused_step, fused_sum};
+pub(crate) use cdna3::{FusedGroup, GROUP, fused_sum};
 pub(crate) use factor::Format;
 pub(crate) use rdna3::{Dot2, dot2};
 

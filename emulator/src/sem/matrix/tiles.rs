@@ -14,7 +14,7 @@ use isa::table::{Element, Matrix};
 use super::arithmetic::{are_products_exact, widen};
 use crate::float::fma32;
 use crate::lanes::simd::{Fused, Loops, Width, cut, run};
-use crate::numerics::{FusedTerm, GROUP, fused_step};
+use crate::numerics::{FusedGroup, GROUP};
 use crate::wave::{AlignedRow, ROW_LANES};
 
 /// Lanes, and columns of D, in a strip.
@@ -25,8 +25,7 @@ const TOGETHER: usize = 4;
 const MAX_DEPTH: usize = 32;
 /// The most elements of A, or of B, with the same k: those of all blocks.
 const WIDTH: usize = 64;
-/// Columns that groups are added in at once: an eight-lane vector of the host.
-const LANES: usize = 8;
+
 /// An exponent below those of all numbers.
 const NO_EXPONENT: i32 = -1000;
 
@@ -55,6 +54,8 @@ pub(super) struct Tiles {
     /// By column.
     d: Vec<Strip>,
     depth: usize,
+    /// Columns of a strip, as a number that the compiler does not know.
+    columns: usize,
 }
 
 /// A and B in binary32, k after k, and what the mode `cdna3-fdpa` needs beside them.
@@ -116,7 +117,8 @@ impl Tiles {
         let mut d = strips(&d, n_rows, column, row)?;
         d.iter_mut().for_each(|strip| strip.at = strip.k);
         d.sort_by_key(|strip| (strip.column, strip.at));
-        Some(Tiles { factors, elements, d, depth: shape.k as usize })
+        let depth = shape.k as usize;
+        Some(Tiles { factors, elements, d, depth, columns: COLUMNS })
     }
 
     /// D = A · B + C, rows of lanes to rows of lanes. `None` when something in it is not ordinary; nothing has
@@ -156,11 +158,7 @@ impl Tiles {
         };
         let (strips, _) = self.d.as_chunks::<TOGETHER>();
         for strips in strips {
-            let mut c = [[0.0; COLUMNS]; TOGETHER];
-            for (strip, sums) in strips.iter().zip(&mut c) {
-                load_addend(file, rows.c, *strip, sums);
-            }
-            let mut d = c;
+            let mut d = load_addends(file, rows.c, strips);
             match (sums, is_exact) {
                 (Sums::Fused, _) => self.add_groups(factors, strips, &mut d),
                 (Sums::Sequential, true) => {
@@ -171,15 +169,21 @@ impl Tiles {
                     self.add_products(factors, strips, &mut d, step);
                 }
             }
-            if sums == Sums::Sequential {
-                self.choose_nans(factors, strips, &c, &mut d);
+            let mut nans = 0;
+            for sum in d.as_flattened() {
+                nans |= u32::from(sum.is_nan());
+            }
+            if nans != 0 && sums == Sums::Sequential {
+                // D is still as it was, and so is C.
+                let c = load_addends(file, rows.c, strips);
+                d = self.with_payloads(factors, strips, &c, d);
             }
             for (strip, sums) in strips.iter().zip(&d) {
-                let half =
-                    &mut file[rows.d + strip.row].0.as_chunks_mut::<COLUMNS>().0[strip.half % 2];
+                let mut bits = [0; COLUMNS];
                 for lane in 0..COLUMNS {
-                    half[lane] = sums[lane].to_bits();
+                    bits[lane] = sums[lane].to_bits();
                 }
+                file[rows.d + strip.row].0.as_chunks_mut::<COLUMNS>().0[strip.half % 2] = bits;
             }
         }
         Some(())
@@ -278,63 +282,50 @@ impl Tiles {
     ) {
         let [a, b] = &factors.values;
         let [a_exponents, b_exponents] = &factors.exponents;
-        for (strip, sums) in strips.iter().zip(sums) {
-            let (a_at, b_at) = (strip.at % WIDTH, strip.column / LANES % (WIDTH / LANES));
-            for (half, sums) in sums.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-                for first in (0..self.depth).step_by(GROUP) {
-                    let at = (b_at + half) % (WIDTH / LANES);
-                    let term = |k: usize| FusedTerm {
-                        a: a[(first + k) % MAX_DEPTH][a_at],
-                        a_exponent: a_exponents[(first + k) % MAX_DEPTH][a_at],
-                        b: &b[(first + k) % MAX_DEPTH].as_chunks::<LANES>().0[at],
-                        b_exponents: &b_exponents[(first + k) % MAX_DEPTH].as_chunks::<LANES>().0
-                            [at],
-                    };
-                    // Groups of fewer products are filled up with zeros whose exponents never count.
-                    let nothing = FusedTerm { a: 0.0, a_exponent: NO_EXPONENT, ..term(0) };
-                    let mut terms = [nothing; GROUP];
-                    for (k, slot) in terms.iter_mut().enumerate().take(self.depth) {
-                        *slot = term(k);
-                    }
-                    fused_step(&terms, sums, cut);
+        // A strip's group waits for its last one: the host finds work in the other strips.
+        for first in (0..self.depth).step_by(GROUP) {
+            let first = first % MAX_DEPTH;
+            for (strip, sums) in strips.iter().zip(sums.iter_mut()) {
+                let at = strip.at % WIDTH;
+                // Groups of fewer products are filled up with zeros whose exponents never count.
+                let mut group = FusedGroup {
+                    a: [0.0; GROUP],
+                    a_exponents: [NO_EXPONENT; GROUP],
+                    b: [columns(&b[first], *strip); GROUP],
+                    b_exponents: [columns(&b_exponents[first], *strip); GROUP],
+                };
+                for k in 0..GROUP.min(self.depth) {
+                    let from = (first + k) % MAX_DEPTH;
+                    group.a[k] = a[from][at];
+                    group.a_exponents[k] = a_exponents[from][at];
+                    group.b[k] = columns(&b[from], *strip);
+                    group.b_exponents[k] = columns(&b_exponents[from], *strip);
                 }
+                group.add_to(sums, self.columns, cut);
             }
         }
     }
 
     /// Works out elements that are NaN again, with the payloads of their operands.
-    #[inline(always)]
-    fn choose_nans(
-        &self,
-        factors: &Factors,
-        strips: &[Strip; TOGETHER],
-        c: &[[f32; COLUMNS]; TOGETHER],
-        d: &mut [[f32; COLUMNS]; TOGETHER],
-    ) {
-        let nans = d.as_flattened().iter().fold(0, |nans, sum| nans | u32::from(sum.is_nan()));
-        if nans != 0 {
-            self.choose_nans_slowly(factors, strips, c, d);
-        }
-    }
-
     #[cold]
-    fn choose_nans_slowly(
+    fn with_payloads(
         &self,
         factors: &Factors,
         strips: &[Strip; TOGETHER],
         c: &[[f32; COLUMNS]; TOGETHER],
-        d: &mut [[f32; COLUMNS]; TOGETHER],
-    ) {
+        mut d: [[f32; COLUMNS]; TOGETHER],
+    ) -> [[f32; COLUMNS]; TOGETHER] {
         let [a, b] = &factors.values;
         for (s, strip) in strips.iter().enumerate() {
-            for j in (0..COLUMNS).filter(|j| d[s][*j].is_nan()).collect::<Vec<_>>() {
+            for (j, sum) in d[s].iter_mut().enumerate().filter(|(_, sum)| sum.is_nan()) {
                 let bits = (0..self.depth).fold(c[s][j].to_bits(), |sum, k| {
                     let factor = a[k][strip.at].to_bits();
                     fma32(factor, columns(&b[k], *strip)[j].to_bits(), sum)
                 });
-                d[s][j] = f32::from_bits(bits);
+                *sum = f32::from_bits(bits);
             }
         }
+        d
     }
 }
 
@@ -400,21 +391,22 @@ fn drop_first_copies(strips: &mut Vec<Strip>) {
 }
 
 #[inline(always)]
-fn load_addend(
+fn load_addends(
     file: &[AlignedRow],
     c: Result<usize, u32>,
-    strip: Strip,
-    sums: &mut [f32; COLUMNS],
-) {
-    match c {
-        Ok(first) => {
-            let words = half_row(&file[first + strip.row], strip.half);
-            for lane in 0..COLUMNS {
-                sums[lane] = f32::from_bits(words[lane]);
-            }
+    strips: &[Strip; TOGETHER],
+) -> [[f32; COLUMNS]; TOGETHER] {
+    let mut sums = [[0.0; COLUMNS]; TOGETHER];
+    for (strip, sums) in strips.iter().zip(&mut sums) {
+        let words = match c {
+            Ok(first) => *half_row(&file[first + strip.row], strip.half),
+            Err(constant) => [constant; COLUMNS],
+        };
+        for lane in 0..COLUMNS {
+            sums[lane] = f32::from_bits(words[lane]);
         }
-        Err(constant) => *sums = [f32::from_bits(constant); COLUMNS],
     }
+    sums
 }
 
 #[inline(always)]
