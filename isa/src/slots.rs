@@ -74,9 +74,16 @@ impl Slots {
         self.first < other.end() && other.first < self.end()
     }
 
-    /// Whether every register of `other` is among these.
-    pub const fn covers(self, other: Slots) -> bool {
-        self.first <= other.first && other.end() <= self.end()
+    /// These registers without those of `other`; all of them where `other` would cut them in two.
+    pub fn without(self, other: Slots) -> Slots {
+        let (first, end) = if other.first <= self.first {
+            (self.first.max(other.end()), self.end())
+        } else if other.end() >= self.end() {
+            (self.first, self.end().min(other.first))
+        } else {
+            return self;
+        };
+        Slots { first, count: end.saturating_sub(first) }
     }
 
     /// The first register of both, if they overlap.
@@ -122,11 +129,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_overlap_and_cover_by_their_registers() {
+    fn runs_overlap_and_shrink_by_their_registers() {
         let run = |first, count| Slots { first, count };
         assert_eq!(run(4, 4).common(run(7, 2)), Some(7));
         assert_eq!(run(4, 4).common(run(8, 2)), None);
-        assert!(run(4, 4).covers(run(5, 3)) && !run(4, 4).covers(run(5, 4)));
+        assert_eq!(run(4, 4).without(run(2, 4)), run(6, 2));
+        assert_eq!(run(4, 4).without(run(7, 4)), run(4, 3));
+        assert_eq!(run(4, 4).without(run(5, 1)), run(4, 4));
+        assert_eq!(run(4, 4).without(run(4, 4)).count, 0);
+        assert_eq!(run(4, 4).without(run(9, 4)), run(4, 4));
+        assert_eq!(run(4, 4).without(run(0, 2)), run(4, 4));
         assert_eq!(
             Slots::of(Operand::Vgpr(255), 1).map(|slots| name(slots.first)),
             Some("v255".into())

@@ -53,6 +53,8 @@ struct Entry {
     site: u64,
     op: Op,
     produced: Produced,
+    /// Registers that no later MFMA has written.
+    live: Slots,
     passed: Passed,
 }
 
@@ -120,7 +122,7 @@ impl History {
         later: Later,
         slots: Slots,
     ) -> Option<Missing> {
-        let register = entry.produced.slots.common(slots)?;
+        let register = entry.live.common(slots)?;
         let earlier = entry.produced.earlier;
         let needed = match (earlier, later) {
             (Earlier::Row(producer), Later::Row(consumer)) => {
@@ -176,26 +178,37 @@ impl History {
 
     fn remember(&mut self, site: u64, profile: &Profile) {
         for produced in &profile.produced {
-            // An MFMA waits for the D that it replaces.
             if let Earlier::Result(_) = produced.earlier {
-                self.entries.retain(|entry| {
-                    let is_result = matches!(entry.produced.earlier, Earlier::Result(_));
-                    !is_result || !produced.slots.covers(entry.produced.slots)
-                });
+                self.replace_results(produced.slots);
             }
-            let passed = Passed::default();
-            self.entries.push(Entry { site, op: profile.op, produced: *produced, passed });
+            self.entries.push(Entry {
+                site,
+                op: profile.op,
+                produced: *produced,
+                live: produced.slots,
+                passed: Passed::default(),
+            });
         }
+    }
+
+    /// An MFMA waits for those whose D it writes.
+    fn replace_results(&mut self, slots: Slots) {
+        self.entries.retain_mut(|entry| {
+            if let Earlier::Result(_) = entry.produced.earlier {
+                entry.live = entry.live.without(slots);
+            }
+            entry.live.count != 0
+        });
     }
 
     /// Adds what another way to the same place leaves; says whether that changed anything.
     pub fn join(&mut self, other: &History) -> bool {
         let mut has_changed = false;
         for entry in &other.entries {
-            let same = self
-                .entries
-                .iter_mut()
-                .find(|known| known.site == entry.site && known.produced == entry.produced);
+            let same = self.entries.iter_mut().find(|known| {
+                let same = (known.site, known.produced, known.live);
+                same == (entry.site, entry.produced, entry.live)
+            });
             match same {
                 Some(known) => {
                     let least = known.passed.least(entry.passed);

@@ -193,7 +193,7 @@ impl Profile {
         let Some(slots) = Slots::of(operand, registers) else { return };
         if spec.is_dst {
             self.add_destination(inst, unit, slots);
-            if op.row().has(Effect::ReadsDst) {
+            if op.row().has(Effect::ReadsDst) || keeps_some_lanes(inst) {
                 self.add_source(inst, unit, None, slots);
             }
         } else {
@@ -404,6 +404,11 @@ impl Profile {
             self.produced.push(Produced { earlier, slots, strictest });
         }
     }
+}
+
+/// DPP that leaves the destination of some lanes as it was, as far as the controls tell.
+fn keeps_some_lanes(inst: &Inst) -> bool {
+    inst.mods.dpp.is_some_and(|dpp| !dpp.bound_ctrl || dpp.row_mask != 0xf || dpp.bank_mask != 0xf)
 }
 
 /// How many wait states an instruction is worth.
