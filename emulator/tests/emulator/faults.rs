@@ -56,6 +56,28 @@ fn cases(target: Target) -> impl Iterator<Item = &'static Case> {
     lists.into_iter().flatten()
 }
 
+fn set_up(target: Target) -> &'static [Line] {
+    match target {
+        Target::Gfx950 => gfx950::SET_UP,
+        Target::Gfx1100 => gfx1100::SET_UP,
+    }
+}
+
+/// Whether a rule is about two instructions. The others are about where a value came from or about what
+/// one instruction demands.
+fn has_two_sites(rule: Rule) -> bool {
+    !matches!(
+        rule,
+        Rule::UndefinedAddress
+            | Rule::UndefinedBranch
+            | Rule::UndefinedExec
+            | Rule::UndefinedStore
+            | Rule::Misaligned
+            | Rule::PartialExec
+            | Rule::LaneDuplication
+    )
+}
+
 /// The cases about one wave.
 pub fn race_free_cases(target: Target) -> impl Iterator<Item = &'static Case> {
     let list = match target {
@@ -131,9 +153,11 @@ pub fn run(target: Target, words: &[u32], setup: &Setup) -> Result<Report, Fault
     })
 }
 
-pub fn version(case: &Case, marker: char) -> Vec<u32> {
-    case.lines
+pub fn version(target: Target, case: &Case, marker: char) -> Vec<u32> {
+    let set_up = set_up(target);
+    set_up
         .iter()
+        .chain(case.lines)
         .filter(|(kind, ..)| [' ', marker].contains(kind))
         .flat_map(|(.., words)| words.to_vec())
         .collect()
@@ -143,7 +167,7 @@ pub fn version(case: &Case, marker: char) -> Vec<u32> {
 fn every_planted_fault_is_reported() {
     for target in Target::ALL {
         for case in cases(target) {
-            let result = run(target, &version(case, '-'), &Setup::of(case));
+            let result = run(target, &version(target, case, '-'), &Setup::of(case));
             match (case.expect, result) {
                 (Expect::Found(rule), Ok(report)) => {
                     assert!(!report.findings.is_empty(), "{target} {}: nothing found", case.name);
@@ -153,9 +177,15 @@ fn every_planted_fault_is_reported() {
                         case.name,
                         report.findings
                     );
+                    for finding in &report.findings {
+                        assert_eq!(finding.producer.is_some(), has_two_sites(rule), "{finding}");
+                        assert!(!finding.remedy.is_empty(), "{finding}");
+                    }
                 }
                 (Expect::Stopped(text), Err(fault)) => {
-                    assert!(fault.to_string().contains(text), "{target} {}: {fault}", case.name);
+                    let words = fault.to_string();
+                    assert!(words.contains(text), "{target} {}: {fault}", case.name);
+                    assert!(words.contains("\n  in 'template', workgroup (0, 0, 0)"), "{fault}");
                 }
                 (expect, result) => {
                     panic!("{target} {}: expected {expect:?}, got {result:?}", case.name)
@@ -169,7 +199,7 @@ fn every_planted_fault_is_reported() {
 fn every_repaired_twin_is_clean() {
     for target in Target::ALL {
         for case in cases(target) {
-            let report = run(target, &version(case, '+'), &Setup::of(case));
+            let report = run(target, &version(target, case, '+'), &Setup::of(case));
             let report = report.unwrap_or_else(|fault| panic!("{target} {}: {fault}", case.name));
             assert!(report.findings.is_empty(), "{target} {}: {:#?}", case.name, report.findings);
         }
@@ -190,7 +220,7 @@ pub fn check_text(target: Target, (_, text, words): &Line) {
 #[test]
 fn the_text_of_every_line_is_what_its_words_say() {
     for target in Target::ALL {
-        for line in cases(target).flat_map(|case| case.lines) {
+        for line in set_up(target).iter().chain(cases(target).flat_map(|case| case.lines)) {
             check_text(target, line);
         }
     }
@@ -205,8 +235,8 @@ fn unaligned_vector_accesses_are_legal_by_default() {
         for case in vector_cases {
             let mut setup = Setup::of(case);
             setup.options.alignment = Alignment::Hsa;
-            let report =
-                run(target, &version(case, '-'), &setup).unwrap_or_else(|fault| panic!("{fault}"));
+            let report = run(target, &version(target, case, '-'), &setup)
+                .unwrap_or_else(|fault| panic!("{fault}"));
             assert!(report.findings.is_empty(), "{target} {}: {:#?}", case.name, report.findings);
         }
     }
@@ -216,7 +246,10 @@ fn unaligned_vector_accesses_are_legal_by_default() {
 fn a_finding_names_both_sites_and_the_lane() {
     let find = |name: &str| {
         let case = gfx950::CASES.iter().find(|case| case.name == name).expect("a case");
-        run(Target::Gfx950, &version(case, '-'), &Setup::of(case)).expect("ends").findings.remove(0)
+        run(Target::Gfx950, &version(Target::Gfx950, case, '-'), &Setup::of(case))
+            .expect("ends")
+            .findings
+            .remove(0)
     };
     let finding = find("read_before_vector_wait");
     assert_eq!(finding.site.instruction, "v_add_u32_e32 v2, 1, v1");
@@ -230,8 +263,9 @@ fn a_finding_names_both_sites_and_the_lane() {
 #[test]
 fn a_fault_names_lane_address_and_nearest_buffer() {
     let case = gfx1100::CASES.iter().find(|case| case.name == "load_past_the_end").expect("a case");
-    let fault =
-        run(Target::Gfx1100, &version(case, '-'), &Setup::of(case)).expect_err("stops").to_string();
+    let fault = run(Target::Gfx1100, &version(Target::Gfx1100, case, '-'), &Setup::of(case))
+        .expect_err("stops")
+        .to_string();
     for part in [
         "lane 0",
         "4 B at 0x7e",
@@ -251,7 +285,9 @@ fn race(target: Target, name: &str) -> &'static Case {
 fn a_race_names_both_sites_waves_and_workgroups() {
     let find = |name: &str| {
         let case = race(Target::Gfx1100, name);
-        run(Target::Gfx1100, &version(case, '-'), &Setup::of(case)).expect("ends").findings
+        run(Target::Gfx1100, &version(Target::Gfx1100, case, '-'), &Setup::of(case))
+            .expect("ends")
+            .findings
     };
     let findings = find("lds_read_of_another_waves_write");
     let finding = &findings[0];
@@ -277,7 +313,7 @@ fn the_architectural_order_trusts_lds_operations_of_one_wave() {
         let case = race(target, "conservative_lds_order");
         let mut setup = Setup::of(case);
         setup.options.lds_order = LdsOrder::Architectural;
-        let report = run(target, &version(case, '-'), &setup).expect("ends");
+        let report = run(target, &version(target, case, '-'), &setup).expect("ends");
         assert!(report.findings.is_empty(), "{target}: {:#?}", report.findings);
     }
 }
@@ -291,7 +327,7 @@ fn checks_can_be_switched_off() {
             let mut setup = Setup::of(case);
             setup.options.checks = false;
             // An address that came from an undefined register is zero then, and outside every buffer.
-            let Ok(report) = run(target, &version(case, '-'), &setup) else { continue };
+            let Ok(report) = run(target, &version(target, case, '-'), &setup) else { continue };
             assert!(!report.checks);
             let told: Vec<_> = report.findings.iter().map(|finding| finding.rule).collect();
             assert!(told.iter().all(|rule| STILL_TOLD.contains(rule)), "{} {told:?}", case.name);
@@ -308,7 +344,7 @@ fn race_checks_can_be_switched_off() {
                 continue;
             }
             setup.options.race_checks = false;
-            let report = run(target, &version(case, '-'), &setup).expect("ends");
+            let report = run(target, &version(target, case, '-'), &setup).expect("ends");
             assert!(report.findings.is_empty(), "{target} {}: {:#?}", case.name, report.findings);
         }
     }

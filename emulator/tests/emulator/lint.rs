@@ -42,10 +42,10 @@ fn planted_waits_are_found_on_the_text_and_twins_are_clean() {
     for target in Target::ALL {
         let mut n_found = 0;
         for case in race_free_cases(target) {
-            let repaired = lint_words(target, &version(case, '+'));
+            let repaired = lint_words(target, &version(target, case, '+'));
             assert!(repaired.findings.is_empty(), "{target} {}: {repaired:#?}", case.name);
             if case.rule() == Some(Rule::UseBeforeWait) {
-                let faulty = lint_words(target, &version(case, '-'));
+                let faulty = lint_words(target, &version(target, case, '-'));
                 let rules: Vec<Rule> = faulty.findings.iter().map(|found| found.rule).collect();
                 assert_eq!(rules, [Rule::UseBeforeWait], "{target} {}", case.name);
                 n_found += 1;
