@@ -54,7 +54,7 @@ choice! {
 pub enum Accuracy {
     /// Every operand is one bf16.
     Bf16,
-    /// Factors, Aqk, Ṽ, R, GQ, S and Kt are pairs of bf16, high and low: any range of values.
+    /// Every operand is a pair of bf16, high and low: any range of values.
     Bf16Split,
     /// Factors are pairs of bf16, every other tile is one f16.
     F16 {
@@ -358,7 +358,7 @@ impl Accuracy {
         self != Accuracy::Bf16
     }
 
-    /// Whether Aqk, Ṽ, R, GQ, S and Kt are pairs, high and low.
+    /// Whether every other tile is a pair, high and low.
     pub fn splits_tiles(self) -> bool {
         self == Accuracy::Bf16Split
     }

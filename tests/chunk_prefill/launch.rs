@@ -11,7 +11,7 @@ use super::Case;
 
 /// What the kernels made.
 pub struct Run {
-    /// Stage tensors by name, chunk by chunk and head by head in the order of the float64 reference.
+    /// Stage tensors by name, pairs added up, chunk by chunk and head by head in the order of the float64 reference.
     pub tiles: Vec<(String, Vec<f64>)>,
     pub o: Stored,
     pub state: Vec<f64>,
@@ -107,7 +107,9 @@ pub fn run(case: &Case, problem: &Problem) -> Run {
     let dtype = case.accuracy.tile_dtype();
     let tensors = [
         ("a", chunk * chunk, dtype),
+        ("a_low", chunk * chunk, dtype),
         ("gk", chunk * shape.head_k, dtype),
+        ("gk_low", chunk * shape.head_k, dtype),
         ("gq", chunk * shape.head_k, dtype),
         ("gq_low", chunk * shape.head_k, dtype),
         ("aqk", chunk * chunk, dtype),
@@ -128,7 +130,12 @@ pub fn run(case: &Case, problem: &Problem) -> Run {
 
     let highs = tensors.into_iter().filter(|(name, ..)| !name.ends_with("_low"));
     let tiles = highs.map(|(name, elements, dtype)| {
-        let values = bench.stored(name, dtype).to_f64();
+        let mut values = bench.stored(name, dtype).to_f64();
+        let low = tensors.iter().find(|(low, ..)| low.strip_suffix("_low") == Some(name));
+        if let Some((low, ..)) = low.filter(|_| case.accuracy.splits_tiles()) {
+            let low = bench.stored(low, dtype).to_f64();
+            values.iter_mut().zip(low).for_each(|(high, low)| *high += low);
+        }
         (name.to_owned(), by_sequence_and_head(&values, &table, heads, elements))
     });
     Run {

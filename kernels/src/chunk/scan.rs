@@ -211,8 +211,8 @@ impl<'k> Tensor<'k> {
         let (chunk, head_k) = (common.chunk, common.head_k);
         let channels = if common.per_channel_gate() { head_k } else { 1 };
         let [rows, columns] = match name {
-            "gk" | "gq" | "gq_low" => [chunk, head_k],
-            "a" | "aqk" | "aqk_low" => [chunk, chunk],
+            "gk" | "gk_low" | "gq" | "gq_low" => [chunk, head_k],
+            "a" | "a_low" | "aqk" | "aqk_low" => [chunk, chunk],
             "kt" | "kt_low" => [head_k, chunk],
             "dec" => [1, channels],
             _ => return None,

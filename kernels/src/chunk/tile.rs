@@ -46,8 +46,8 @@ struct Tile<'k, 's> {
     g: View<'k>,
     /// `[C]`.
     beta: View<'k>,
-    a: View<'k>,
-    gk: View<'k>,
+    a: Operand<'k>,
+    gk: Operand<'k>,
     gq: Operand<'k>,
     aqk: Operand<'k>,
     kt: Operand<'k>,
@@ -99,8 +99,8 @@ impl<'k, 's> Tile<'k, 's> {
             key: of_head(&key, key_head),
             g: of_head(&g, head),
             beta: beta.window((rows.first, 0)).first_rows(chunk).pick(1, head),
-            a: output("a", tile, [chunk, chunk]),
-            gk: output("gk", tile, [chunk, head_k]),
+            a: split("a", [chunk, chunk]),
+            gk: split("gk", [chunk, head_k]),
             gq: split("gq", [chunk, head_k]),
             aqk: split("aqk", [chunk, chunk]),
             kt: split("kt", [head_k, chunk]),
@@ -224,7 +224,7 @@ impl<'k> Tile<'k, '_> {
             let query = queries.load_vector([row, column], 8) * self.scale;
             let sum = self.sums(row, column);
             let decay = sum.exp2();
-            self.gk.store([row, column], key * decay);
+            self.gk.store(row, column, key * decay);
             self.gq.store(row, column, query * decay);
             if let (Some([x, y, xq]), Some(offset)) = (&factors, offset) {
                 let exponent = (sum - self.sums(zero, column)) + offset as f32;
@@ -357,7 +357,7 @@ impl<'k> Tile<'k, '_> {
         let (chunk, solved, queries) =
             (self.spec.common.chunk, self.lds.view("a"), self.lds.view("aqk"));
         self.k.tile_vectors(chunk, chunk, 8).for_each(|row, column| {
-            self.a.store([row, column], solved.load_vector([row, column], 8));
+            self.a.store(row, column, solved.load_vector([row, column], 8));
             self.aqk.store(row, column, queries.load_vector([row, column], 8));
         });
     }

@@ -30,9 +30,6 @@ pub struct Form {
     /// Rows that the triangular solve substitutes in f32 before matrix operations take their part off the rows
     /// below; C means f32 throughout.
     pub solve_block: usize,
-    /// Whether A, the solve and GK are pairs too under [`Accuracy::Bf16Split`]. No spec asks for it: it
-    /// shows what their one bf16 costs.
-    pub pairs_throughout: bool,
     /// Groups of rows that sum their gates apart.
     pub groups: usize,
 }
@@ -50,7 +47,6 @@ impl Form {
             offset: tile.anchor_offset_log2(common.chunk).unwrap_or_default() as f32,
             chunk: common.chunk as usize,
             solve_block: common.chunk as usize,
-            pairs_throughout: false,
             groups: groups.max(1) as usize,
         }
     }

@@ -28,7 +28,7 @@ pub fn lds_buffers(
     if let Some(tile) = tile {
         list.inputs(common, tile, scan.is_some());
         list.factors(common, tile);
-        list.triangle(common, tile, scan.is_some());
+        list.triangle(tile, scan.is_some());
     }
     if let Some(scan) = scan {
         if tile.is_none() {
@@ -105,6 +105,7 @@ impl List {
         self.add(("k", "keys; fused: then GK"), input, keys, (Stage, until(Residual)));
         self.add(("q", "queries; fused: then GQ"), input, keys, (Stage, until(Readout)));
         if fused && self.splits_tiles {
+            self.add(("gk_low", "low half of GK"), self.tile, keys, (Sweep, Residual));
             self.add(("gq_low", "low half of GQ"), self.tile, keys, (Sweep, Readout));
         }
         self.add(("beta", "step sizes"), Element::F32, (1, self.chunk), (Stage, Solve));
@@ -141,38 +142,25 @@ impl List {
         }
     }
 
-    fn triangle(&mut self, common: &ChunkCommon, tile: &TilePart, fused: bool) {
+    fn triangle(&mut self, tile: &TilePart, fused: bool) {
         use Phase::{Correct, Products, Readout, Solve, Store};
         let wide = (self.chunk, self.chunk.saturating_add(tile.pad_c));
         let narrow = (self.chunk, self.pitch_c);
         let until = |late, alone| if fused { late } else { alone };
-        let low_aqk = fused && common.accuracy.splits_tiles();
-        let m_last = if low_aqk { Readout } else { Solve };
-        self.add(
-            ("m", "T'; fused and split: then the low half of Aqk"),
-            Element::F32,
-            wide,
-            (Products, m_last),
-        );
-        self.add(
-            ("a", "A, from diag(beta) on"),
-            Element::F32,
-            wide,
-            (Products, until(Solve, Store)),
-        );
-        self.add(("aqk", "Aqk"), Element::F32, wide, (Products, until(Solve, Store)));
-        self.add(
+        self.add(("m", "T'"), Element::F32, wide, (Products, Solve));
+        let stored = until(Solve, Store);
+        self.add(("a", "A, from diag(beta) on"), Element::F32, wide, (Products, stored));
+        self.add(("aqk", "Aqk"), Element::F32, wide, (Products, stored));
+        let system = [
             ("tb", "T' in 16 bits; fused: then A"),
-            self.tile,
-            narrow,
-            (Products, until(Correct, Solve)),
-        );
-        self.add(
+            ("tb_low", "low half of T'; fused: then of A"),
+        ];
+        self.pair(system, narrow, (Products, until(Correct, Solve)));
+        let solved = [
             ("zs", "solved rows, transposed; fused: then Aqk"),
-            self.tile,
-            narrow,
-            (Solve, until(Readout, Solve)),
-        );
+            ("zs_low", "their low half; fused: then of Aqk"),
+        ];
+        self.pair(solved, narrow, (Solve, until(Readout, Solve)));
     }
 
     /// The stage tensors that a scan kernel reads.
@@ -180,9 +168,9 @@ impl List {
         use Phase::{Correct, Readout, Residual, Stage, Update};
         let (keys, square) = ((self.chunk, self.pitch_k), (self.chunk, self.pitch_c));
         let decays = if common.per_channel_gate() { common.head_k } else { 1 };
-        self.add(("gk", "GK"), self.tile, keys, (Stage, Residual));
+        self.pair([("gk", "GK"), ("gk_low", "low half of GK")], keys, (Stage, Residual));
         self.pair([("gq", "GQ"), ("gq_low", "low half of GQ")], keys, (Stage, Readout));
-        self.add(("a", "A"), self.tile, square, (Stage, Correct));
+        self.pair([("a", "A"), ("a_low", "low half of A")], square, (Stage, Correct));
         self.pair([("aqk", "Aqk"), ("aqk_low", "low half of Aqk")], square, (Stage, Readout));
         self.add(("dec", "decay of the chunk"), Element::F32, (1, decays), (Stage, Update));
     }

@@ -32,18 +32,13 @@ fn factors(accuracy: Accuracy) -> Rounding {
     if accuracy.splits_factors() { Rounding::Bf16Pair } else { Rounding::Bf16 }
 }
 
-/// Rounding of A, T', the solved rows and GK.
-fn single(form: &Form) -> Rounding {
-    match form.accuracy {
-        Accuracy::Bf16Split if form.pairs_throughout => Rounding::Bf16Pair,
-        Accuracy::Bf16 | Accuracy::Bf16Split => Rounding::Bf16,
+/// Rounding of every other operand.
+fn tiles(accuracy: Accuracy) -> Rounding {
+    match accuracy {
+        Accuracy::Bf16 => Rounding::Bf16,
+        Accuracy::Bf16Split => Rounding::Bf16Pair,
         Accuracy::F16 { .. } => Rounding::F16,
     }
-}
-
-/// Rounding of Aqk, V~, R, GQ, S and Kt.
-fn living(form: &Form) -> Rounding {
-    if form.accuracy.splits_tiles() { Rounding::Bf16Pair } else { single(form) }
 }
 
 impl Rows {
@@ -55,6 +50,7 @@ impl Rows {
             DecayForm::FixedOffset => self.with_steps(self.fixed_offset(form)),
             DecayForm::SubChunks => self.with_steps(self.sub_chunks(form)),
         };
+        let rounding = tiles(form.accuracy);
         let every = || (0..n * width).map(|i| (i / width, i % width));
         let decay = |row, d| exp2(self.sum(row, d));
         let gk = every().map(|(i, d)| self.key(i, d) * decay(i, d));
@@ -64,9 +60,9 @@ impl Rows {
         Tiles {
             a: self.inverse(&system, form),
             aqk,
-            gk: Operand::new(single(form), gk),
-            gq: Operand::new(living(form), gq),
-            kt: Operand::new(living(form), kt),
+            gk: Operand::new(rounding, gk),
+            gq: Operand::new(rounding, gq),
+            kt: Operand::new(rounding, kt),
             dec: (0..width).map(|d| decay(n - 1, d)).collect(),
             rows: n,
             head_k: width,
@@ -171,7 +167,7 @@ impl Rows {
             let mut known = vec![0.0; rows.len() * n];
             let left = rows.clone().flat_map(|i| (0..first).map(move |j| system(i, j)));
             let solved = (0..n * first).map(|index| a[index % first * n + index / first]);
-            let rounding = single(form);
+            let rounding = tiles(form.accuracy);
             accumulate(
                 &mut known,
                 &Operand::new(rounding, left),
@@ -196,25 +192,25 @@ impl Tiles {
     /// O of the rows, [rows, V]; the state `s`, [K, V], goes one chunk on.
     pub(super) fn scan(&self, form: &Form, s: &mut [f32]) -> Vec<f32> {
         let (n, k, v) = (self.rows, self.head_k, self.head_v);
-        let (one, live) = (single(form), living(form));
+        let rounding = tiles(form.accuracy);
         let lower = |x: &[f32]| -> Vec<f32> {
             (0..n * n).map(|index| if index % n <= index / n { x[index] } else { 0.0 }).collect()
         };
         // The transpose of rows of V, as an operand.
         let turned = |x: &[f32], rows: usize| {
-            Operand::new(live, (0..v * rows).map(|i| x[i % rows * v + i / rows]))
+            Operand::new(rounding, (0..v * rows).map(|i| x[i % rows * v + i / rows]))
         };
         let mirror = turned(s, k);
         let mut seen = vec![0.0; n * v];
         accumulate(&mut seen, &self.gk, &mirror, k);
         let residual: Vec<f32> = self.v.iter().zip(&seen).map(|(v, seen)| v - seen).collect();
         let mut corrected = vec![0.0; n * v];
-        let a = Operand::new(one, lower(&self.a));
+        let a = Operand::new(rounding, lower(&self.a));
         accumulate(&mut corrected, &a, &turned(&residual, n), n);
         let corrected = turned(&corrected, n);
         let mut o = vec![0.0; n * v];
         accumulate(&mut o, &self.gq, &mirror, k);
-        accumulate(&mut o, &Operand::new(live, lower(&self.aqk)), &corrected, n);
+        accumulate(&mut o, &Operand::new(rounding, lower(&self.aqk)), &corrected, n);
         s.iter_mut().enumerate().for_each(|(i, s)| *s *= self.dec[i / v]);
         accumulate(s, &self.kt, &corrected, n);
         o

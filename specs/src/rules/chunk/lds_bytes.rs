@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn refuses_the_fused_split_form_with_its_bytes() {
-        let words = ["got 223360", "at most 163840 on gfx950", "bytes of LDS"];
+        let words = ["got 236672", "at most 163840 on gfx950", "bytes of LDS"];
         refused(&whole(Accuracy::Bf16Split).check(), "lds_bytes", "accuracy", &words);
     }
 
