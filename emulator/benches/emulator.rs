@@ -10,7 +10,7 @@ use codeobj::CodeObject;
 use isa::Target;
 use wavesmith_emulator::{Class, Dispatch, HostVectors, Machine, Options, Report};
 
-/// Runs of each setting; the fastest counts.
+/// Dispatches of each setting; the fastest counts.
 const REPEATS: usize = 40;
 
 /// A kernel with the buffers it works on.
@@ -24,7 +24,7 @@ struct Scenario {
 }
 
 /// Rows of the softmax: work-items of all workgroups.
-const SOFTMAX_WORKGROUPS: u32 = 8;
+const SOFTMAX_WORKGROUPS: u32 = 32;
 /// m, n and k of the GEMM.
 const GEMM_SIZE: u32 = 128;
 
@@ -53,7 +53,7 @@ const SCENARIOS: [Scenario; 2] = [
     },
 ];
 
-/// Times one scenario's second dispatch, with its code decoded; the result's bits come back too.
+/// Times dispatches of one scenario after a first one, which decodes the code; the result comes back too.
 fn run(scenario: &Scenario, target: Target, options: &Options) -> (Duration, Report, Vec<u8>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join(format!("tests/fixtures/{}.{target}.hsaco", scenario.name));
@@ -78,18 +78,16 @@ fn run(scenario: &Scenario, target: Target, options: &Options) -> (Duration, Rep
         kernarg: &kernarg,
         dynamic_lds_bytes: 0,
     };
-    machine.dispatch(&dispatch).expect("the kernel runs");
-    let started = Instant::now();
-    let report = machine.dispatch(&dispatch).expect("the kernel runs");
-    let time = started.elapsed();
+    let mut report = machine.dispatch(&dispatch).expect("the kernel runs");
+    let mut fastest = Duration::MAX;
+    for _ in 0..REPEATS {
+        let started = Instant::now();
+        report = machine.dispatch(&dispatch).expect("the kernel runs");
+        fastest = fastest.min(started.elapsed());
+    }
     assert!(report.findings.is_empty(), "{}: {:?}", scenario.name, report.findings);
     let result = machine.memory().read(result.expect("buffers")).expect("live").to_vec();
-    (time, report, result)
-}
-
-fn fastest(scenario: &Scenario, target: Target, options: &Options) -> (Duration, Report, Vec<u8>) {
-    let runs = (0..REPEATS).map(|_| run(scenario, target, options));
-    runs.min_by_key(|(time, ..)| *time).expect("at least one run")
+    (fastest, report, result)
 }
 
 /// Millions a second.
@@ -121,7 +119,7 @@ fn main() {
                 if !words.iter().all(|word| line.contains(word)) {
                     continue;
                 }
-                let (time, report, result) = fastest(scenario, target, options);
+                let (time, report, result) = run(scenario, target, options);
                 let (base, expected) = last.get_or_insert((time, result.clone()));
                 assert!(*expected == result, "{}: results differ", scenario.name);
                 let counts = &report.stats.instructions;

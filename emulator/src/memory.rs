@@ -153,6 +153,12 @@ impl WrittenBytes {
         low_u32(low | high) & all
     }
 
+    /// Whether no byte is left unwritten.
+    #[inline]
+    pub(crate) fn is_complete(&self) -> bool {
+        self.n_unwritten == 0
+    }
+
     /// Whether at most 16 bytes were all written.
     #[inline]
     pub(crate) fn are_all(&self, offset: usize, n_bytes: usize) -> bool {

@@ -147,6 +147,9 @@ impl Exec<'_> {
     /// Whether some source has undefined bits.
     #[inline]
     pub(crate) fn is_any_undefined(&self, inst: &Prepared) -> bool {
+        if !self.options.checks {
+            return false;
+        }
         let (first, more) = inst.vectors_read();
         self.wave.vectors.is_any_tainted(first)
             || !more.is_empty() && self.wave.vectors.is_any_tainted(more)

@@ -224,7 +224,12 @@ impl Exec<'_> {
 
     /// Each lane reads the data of the lane that its address names; inactive lanes give zero.
     fn backward_permute(&mut self, inst: &Prepared) -> Outcome {
-        self.gather_lanes(inst, 1, |exec, lane| Some(exec.addressed_lane(inst, lane)))
+        let offset = inst.inst.mods.offset.cast_unsigned();
+        let rows = [0, self.wave.n_rows() - 1].map(|row| self.lds_addresses(inst, offset, row));
+        let width = self.wave.width as usize;
+        self.gather_lanes(inst, 1, |_, lane| {
+            Some((rows[lane / ROW_LANES][lane % ROW_LANES] / 4) as usize % width)
+        })
     }
 
     fn swizzle(&mut self, inst: &Prepared) -> Outcome {

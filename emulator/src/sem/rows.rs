@@ -176,13 +176,20 @@ impl Exec<'_> {
             Memory::Global => self.memory.window_mut(&mut self.cursor, low, high)?,
             Memory::Lds => self.lds.window_mut(high)?,
         };
+        let mut values: [&Row; 4] = [&[0; ROW_LANES]; 4];
+        for (values, register) in values.iter_mut().zip(registers()) {
+            *values = self.wave.vectors.row(register, row);
+        }
+        let is_complete = written.is_complete();
         for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
             let offset = (at[lane] - first) as usize;
             let words = bytes[offset..offset + N].as_chunks_mut::<4>().0;
-            for (register, word) in registers().zip(words) {
-                *word = self.wave.vectors.row(register, row)[lane].to_le_bytes();
+            for (values, word) in values.iter().zip(words) {
+                *word = values[lane].to_le_bytes();
             }
-            written.set(offset, N, u32::MAX);
+            if !is_complete {
+                written.set(offset, N, u32::MAX);
+            }
         }
         Some(())
     }
