@@ -53,8 +53,7 @@ impl CodeObject {
         let segments = read_segments(bytes, headers, &mut problems);
         done(&mut problems)?;
         let Dynamic { symbols, relocations } = read_dynamic(headers, &segments, &mut problems);
-        let target_id = identity.features.target_id(identity.target);
-        let metadata = read_notes(headers, &segments, &target_id, &mut problems);
+        let metadata = read_notes(headers, &segments, &identity, &mut problems);
         done(&mut problems)?;
         let kernels = assemble(identity.target, &segments, &symbols, metadata, &mut problems);
         check_distinct(&kernels, &mut problems);

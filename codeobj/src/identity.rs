@@ -102,6 +102,17 @@ impl TargetFeatures {
         let (sramecc, xnack) = (self.sramecc.suffix("sramecc"), self.xnack.suffix("xnack"));
         format!("amdgcn-amd-amdhsa--{target}{sramecc}{xnack}")
     }
+
+    /// Whether a target id of metadata names this target and these features. Newer releases of LLVM (of
+    /// Triton 3.9, say) write `amdgpu9.50-amd-amdhsa-unknown-gfx950`: the processor's version is part of
+    /// the architecture, and the environment has a name.
+    pub(crate) fn is_named_by(self, target: Target, id: &str) -> bool {
+        let plain = self.target_id(target);
+        let numbers = target.name().trim_start_matches("gfx");
+        let (major, minor) = numbers.split_at(numbers.len().saturating_sub(2));
+        let newer = format!("amdgpu{major}.{minor}-amd-amdhsa-unknown-");
+        id == plain || plain.strip_prefix("amdgcn-amd-amdhsa--") == id.strip_prefix(newer.as_str())
+    }
 }
 
 /// What the ELF header says.
@@ -206,4 +217,23 @@ pub(crate) fn serialize_target<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_str(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_older_and_newer_releases() {
+        let unsupported = FeatureSetting::from_bits(0);
+        let plain = TargetFeatures { xnack: unsupported, sramecc: unsupported };
+        let named = |target, id| plain.is_named_by(target, id);
+        assert!(named(Target::Gfx950, "amdgcn-amd-amdhsa--gfx950"));
+        assert!(named(Target::Gfx950, "amdgpu9.50-amd-amdhsa-unknown-gfx950"));
+        assert!(named(Target::Gfx1100, "amdgpu11.00-amd-amdhsa-unknown-gfx1100"));
+        assert!(!named(Target::Gfx950, "amdgpu11.00-amd-amdhsa-unknown-gfx950"));
+        assert!(!named(Target::Gfx950, "amdgpu9.50-amd-amdhsa-unknown-gfx950:xnack-"));
+        assert!(!named(Target::Gfx950, "amdgcn-amd-amdhsa--gfx1100"));
+        assert!(!named(Target::Gfx950, ""));
+    }
 }

@@ -11,6 +11,7 @@ use object::read::elf::NoteIterator;
 use rmpv::ValueRef;
 
 use crate::error::Problem;
+use crate::identity::Identity;
 use crate::metadata::{Access, AddressSpace, KernelArg, KernelMetadata, ValueKind};
 use crate::near::{hint, nearest};
 use crate::segment::{Segment, bytes_at};
@@ -26,7 +27,7 @@ const MAX_DEPTH: usize = 32;
 pub(crate) fn read_notes(
     headers: &[ProgramHeader64<LE>],
     segments: &[Segment],
-    target_id: &str,
+    identity: &Identity,
     problems: &mut Vec<Problem>,
 ) -> Vec<KernelMetadata> {
     let documents = metadata_documents(headers, segments, problems);
@@ -36,7 +37,7 @@ pub(crate) fn read_notes(
     let mut kernels = Vec::new();
     for bytes in documents {
         match decode(bytes) {
-            Ok(document) => kernels.extend(Reader { problems }.document(&document, target_id)),
+            Ok(document) => kernels.extend(Reader { problems }.document(&document, identity)),
             Err(reason) => problems.push(Problem::MessagePack { size: bytes.len(), reason }),
         }
     }
@@ -107,14 +108,15 @@ struct Reader<'p> {
 }
 
 impl Reader<'_> {
-    fn document(&mut self, document: &ValueRef<'_>, target_id: &str) -> Vec<KernelMetadata> {
+    fn document(&mut self, document: &ValueRef<'_>, identity: &Identity) -> Vec<KernelMetadata> {
         let Some(root) = self.map(document, String::new()) else {
             return Vec::new();
         };
         self.version(&root);
-        if let Some(got) =
-            self.optional_string(&root, "amdhsa.target").filter(|got| got != target_id)
-        {
+        let Identity { target, features, .. } = *identity;
+        let named = self.optional_string(&root, "amdhsa.target");
+        if let Some(got) = named.filter(|got| !features.is_named_by(target, got)) {
+            let target_id = features.target_id(target);
             let rule = format!(
                 "but the ELF header says {target_id}: the parts of the object were built for different targets"
             );

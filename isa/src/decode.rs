@@ -1,6 +1,7 @@
 //! Bytes to instructions: one generic decoder over the rows and layouts.
 //!
-//! Decoding is strict: a bit that the instruction gives no meaning must be zero, a register tuple must
+//! Decoding is strict: a bit that the instruction gives no meaning must be zero (unused sources of VOP3 may
+//! also hold the constant 0), a register tuple must
 //! be aligned, a scalar operand must name something that the target has. What it refuses is an error
 //! with the field and the value, never a guess. No input makes it panic.
 
@@ -31,6 +32,9 @@ use crate::rules;
 use crate::table::Row;
 use crate::table::Ty;
 use crate::target::Target;
+
+/// What a source field holds to name the constant 0.
+const INLINE_ZERO: u32 = 128;
 
 /// The longest instruction in bytes.
 pub const MAX_SIZE_BYTES: usize = 16;
@@ -122,6 +126,7 @@ impl Reader {
         self.used |= class.prefix_mask;
         let inst =
             if class.encoding == Encoding::Vopd { self.dual(class) } else { self.single(class) }?;
+        self.skip_unused_sources(&inst);
         self.check_reserved()?;
         check_tuples(&inst, self.target)?;
         Ok(inst)
@@ -196,6 +201,20 @@ impl Reader {
         self.grow(layout.size_bytes + 4)?;
         let low = layout.size_bytes * 8;
         Ok(Operand::Literal(self.take(Bits::new(low + 31, low))))
+    }
+
+    /// VOP3 and VOP3P rows with fewer than three sources: the fields of the others may name the constant 0,
+    /// as newer releases of LLVM (of Triton 3.9, say) encode them on gfx1100, instead of being zero.
+    fn skip_unused_sources(&mut self, inst: &Inst) {
+        let is_long = matches!(inst.encoding, Encoding::Vop3 | Encoding::Vop3Sd | Encoding::Vop3p);
+        let Some(layout) = format::layout(self.target, inst.encoding).filter(|_| is_long) else {
+            return;
+        };
+        for bits in [Field::Src1, Field::Src2].into_iter().filter_map(|field| layout.field(field)) {
+            if self.used & bits.mask() == 0 && self.peek(bits) == INLINE_ZERO {
+                self.used |= bits.mask();
+            }
+        }
     }
 
     /// Bits without a meaning must be zero.
