@@ -82,7 +82,7 @@ impl Counts {
         let [workgroups, waves] = [workgroups, waves].map(|count| report::grouped(*count));
         let mut out = format!("stats: {workgroups} workgroups, {waves} waves\n");
         out.push_str(&report::columns(&self.class_rows()));
-        if let Some(Detail { waves, traffic }) = &self.total.detail {
+        if let Some(Detail { waves, traffic, .. }) = &self.total.detail {
             out.push_str(&wave_table(waves));
             out.push_str(&memory_table(traffic));
             out.push_str(&lds_table(traffic));

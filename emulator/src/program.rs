@@ -92,6 +92,11 @@ impl Program {
         prepare(pc, inst, self.target).map(Box::new).map_err(Box::new)
     }
 
+    /// Where an address lies in the image.
+    pub(crate) fn image_address(&self, pc: u64) -> u64 {
+        pc.wrapping_sub(self.bias)
+    }
+
     /// How reports name the instruction at an address.
     pub(crate) fn site(&self, pc: u64) -> Site {
         let code = self.code.iter().find_map(|code| {
@@ -103,6 +108,6 @@ impl Program {
             Some(Err(error)) => format!("({})", error.problem),
             None => "(outside the code)".to_owned(),
         };
-        Site { address: pc.wrapping_sub(self.bias), instruction }
+        Site { address: self.image_address(pc), instruction }
     }
 }

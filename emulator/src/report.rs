@@ -1,6 +1,6 @@
 //! What a dispatch did: counts, findings, fidelity.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use isa::{Op, Target};
 use serde::Serialize;
@@ -106,6 +106,8 @@ pub(crate) struct Counts {
     pub waves_apart: Option<Box<WaveLog>>,
     /// Only where asked for.
     pub traffic: Option<Box<Collector>>,
+    /// Only where asked for: by address of a wait, operations that it proved complete.
+    waits: Option<BTreeMap<u64, u64>>,
     /// Each once; they are few.
     approximate: Vec<Op>,
     workgroups: u64,
@@ -117,6 +119,7 @@ impl Counts {
         Counts {
             waves_apart: options.stats.then(Box::default),
             traffic: options.stats.then(|| Box::new(Collector::new(target))),
+            waits: options.stats.then(BTreeMap::default),
             ..Counts::default()
         }
     }
@@ -147,6 +150,13 @@ impl Counts {
         }
     }
 
+    /// A wait was executed.
+    pub(crate) fn add_wait(&mut self, address: u64, n_proved: usize) {
+        if let Some(waits) = &mut self.waits {
+            *waits.entry(address).or_default() += n_proved as u64;
+        }
+    }
+
     /// A wave gets its turn.
     pub(crate) fn start_slice(&mut self) {
         if let Some(log) = &mut self.waves_apart {
@@ -174,7 +184,8 @@ impl Counts {
         let detail = self
             .waves_apart
             .zip(traffic)
-            .map(|(log, traffic)| Detail { waves: log.into_stats(), traffic });
+            .zip(self.waits)
+            .map(|((log, traffic), waits)| Detail { waves: log.into_stats(), traffic, waits });
         let approximations: BTreeSet<Approximation> = self
             .approximate
             .into_iter()

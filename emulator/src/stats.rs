@@ -34,6 +34,8 @@ pub struct Detail {
     pub waves: WaveStats,
     /// What was moved.
     pub traffic: Traffic,
+    /// By address of a wait that was executed: outstanding operations that it proved complete, in all waves.
+    pub waits: BTreeMap<u64, u64>,
 }
 
 /// Wave instructions of single waves, by class; classes that did not occur are absent.

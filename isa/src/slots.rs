@@ -19,6 +19,18 @@ pub const ACC_VGPRS: u16 = 384;
 /// First slot of the hardware registers.
 const HARDWARE: u16 = 1024;
 
+/// The part of a register that 16-bit operands of gfx1100 name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Half {
+    /// All of it.
+    #[default]
+    Both,
+    /// Bits 15:0.
+    Low,
+    /// Bits 31:16.
+    High,
+}
+
 /// A run of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slots {
@@ -26,21 +38,23 @@ pub struct Slots {
     pub first: u16,
     /// How many.
     pub count: u16,
+    /// The part of each.
+    pub half: Half,
 }
 
 impl Slots {
     /// VCC: one register in wave32, two in wave64; likewise the other lane masks.
     pub const fn vcc(wave_width: u32) -> Slots {
-        Slots { first: 106, count: (wave_width / 32) as u16 }
+        Slots { first: 106, count: (wave_width / 32) as u16, half: Half::Both }
     }
 
     /// EXEC.
     pub const fn exec(wave_width: u32) -> Slots {
-        Slots { first: 126, count: (wave_width / 32) as u16 }
+        Slots { first: 126, count: (wave_width / 32) as u16, half: Half::Both }
     }
 
     /// M0.
-    pub const M0: Slots = Slots { first: 124, count: 1 };
+    pub const M0: Slots = Slots { first: 124, count: 1, half: Half::Both };
 
     /// The registers of an operand, `None` for constants and for registers without a value of their own.
     pub fn of(operand: Operand, registers: u32) -> Option<Slots> {
@@ -52,12 +66,12 @@ impl Slots {
             Operand::Special(register) => u16::from(special(register)?),
             _ => return None,
         };
-        Some(Slots { first, count })
+        Some(Slots { first, count, half: Half::Both })
     }
 
     /// A hardware register; two fields of one register are the same slot.
     pub fn hardware(field: HwRegField) -> Slots {
-        Slots { first: HARDWARE + (field.register & 0x3f) as u16, count: 1 }
+        Slots { first: HARDWARE + (field.register & 0x3f) as u16, count: 1, half: Half::Both }
     }
 
     /// Whether they are vector registers.
@@ -71,11 +85,17 @@ impl Slots {
 
     /// Whether both have a register in common.
     pub const fn overlaps(self, other: Slots) -> bool {
-        self.first < other.end() && other.first < self.end()
+        let apart =
+            matches!((self.half, other.half), (Half::Low, Half::High) | (Half::High, Half::Low));
+        !apart && self.first < other.end() && other.first < self.end()
     }
 
-    /// These registers without those of `other`; all of them where `other` would cut them in two.
+    /// These registers without those of `other`; all of them where `other` would cut them in two or has only
+    /// one half of each.
     pub fn without(self, other: Slots) -> Slots {
+        if other.half != Half::Both && other.half != self.half {
+            return self;
+        }
         let (first, end) = if other.first <= self.first {
             (self.first.max(other.end()), self.end())
         } else if other.end() >= self.end() {
@@ -83,7 +103,7 @@ impl Slots {
         } else {
             return self;
         };
-        Slots { first, count: end.saturating_sub(first) }
+        Slots { first, count: end.saturating_sub(first), ..self }
     }
 
     /// The first register of both, if they overlap.
@@ -129,8 +149,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn halves_of_a_register_are_apart() {
+        let part = |half| Slots { first: VGPRS + 3, count: 1, half };
+        let (low, high, both) = (part(Half::Low), part(Half::High), part(Half::Both));
+        assert!(!low.overlaps(high) && !high.overlaps(low));
+        assert!(low.overlaps(both) && both.overlaps(high) && low.overlaps(low));
+        assert_eq!(low.without(both).count, 0);
+        assert_eq!(both.without(low), both);
+        assert_eq!(low.without(high), low);
+    }
+
+    #[test]
     fn runs_overlap_and_shrink_by_their_registers() {
-        let run = |first, count| Slots { first, count };
+        let run = |first, count| Slots { first, count, half: Half::Both };
         assert_eq!(run(4, 4).common(run(7, 2)), Some(7));
         assert_eq!(run(4, 4).common(run(8, 2)), None);
         assert_eq!(run(4, 4).without(run(2, 4)), run(6, 2));

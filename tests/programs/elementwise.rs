@@ -45,6 +45,7 @@ pub const PROGRAMS: &[Program] = &[
         source: |target| binary(target, "binary_bf16", "bfloat", "bf16", BINARY_NARROW),
         check: |bench| check_binary::<bf16>(bench, BINARY_NARROW),
     },
+    Program { name: "mixed", targets: BOTH, levels: &[2], source: mixed, check: check_mixed },
     Program { name: "gelu", targets: BOTH, levels: ALL_LEVELS, source: gelu, check: check_gelu },
 ];
 
@@ -339,5 +340,49 @@ fn check_gelu(bench: &mut Bench) {
         // The formula's error, and ten roundings of numbers of at most 1.5 in the bracket.
         let limit = x.abs() / 2.0 * (1.5e-7 + 10.0 * 1.5 * 2.0_f64.powi(-24));
         assert_one("gelu", x, got.into(), expected, limit);
+    }
+}
+
+/// Mixed multiply-adds with inline constants, which are binary16 where OP_SEL_HI says so: the text, and
+/// what it computes of an f16 and an f32.
+type Mixed = (&'static str, fn(f64, f64) -> f64);
+
+const MIXED: &[Mixed] = &[
+    ("v_fma_mix_f32 $0, $1, 1.0, $2 op_sel_hi:[1,1,0]", |x, y| x + y),
+    ("v_fma_mix_f32 $0, $1, 2.0, $2 op_sel_hi:[1,0,0]", |x, y| x * 2.0 + y),
+    ("v_fma_mix_f32 $0, $2, 0.5, -$1 op_sel_hi:[0,1,1]", |x, y| y * 0.5 - x),
+    ("v_fma_mix_f32 $0, $1, $2, -4.0 op_sel_hi:[1,0,1]", |x, y| x * y - 4.0),
+];
+
+fn mixed(target: Target) -> String {
+    let params = "ptr addrspace(1) %in, ptr addrspace(1) %other, ptr addrspace(1) %out, i32 %n";
+    kernel(target, "mixed", params, BLOCK, |ir| {
+        guarded(ir, |ir, i| {
+            let x = ir.load(1, "half", "%in", i);
+            let bits = v!(ir, "bitcast half {x} to i16");
+            let word = v!(ir, "zext i16 {bits} to i32");
+            let y = ir.load(1, "float", "%other", i);
+            for (k, (text, _)) in MIXED.iter().enumerate() {
+                let z = v!(ir, "call float asm \"{text}\", \"=v,v,v\"(i32 {word}, float {y})");
+                put(ir, "float", &z, k, i);
+            }
+        });
+    })
+}
+
+fn check_mixed(bench: &mut Bench) {
+    let x: Vec<f16> = random_floats(7, N, -4.0, 4.0).into_iter().map(f16::from_f32).collect();
+    // Twelve digits: products with those of f16 and the sums are exact in f64, and rounded once.
+    let y: Vec<f32> =
+        random_floats(8, N, -4.0, 4.0).into_iter().map(|y| (y * 512.0).round() / 512.0).collect();
+    let (px, py) = (bench.input(&x), bench.input(&y));
+    let out = bench.output::<f32>(N * MIXED.len());
+    bench.launch(GROUPS, BLOCK, &[px, py, out, Arg::U32(N as u32)]);
+    let got: Vec<f32> = bench.read(out);
+    for (k, (text, function)) in MIXED.iter().enumerate() {
+        for i in 0..N {
+            let expected = function(x[i].into(), y[i].into()) as f32;
+            assert_one(text, x[i].into(), got[k * N + i].into(), expected.into(), 0.0);
+        }
     }
 }

@@ -5,6 +5,7 @@ mod atomics;
 mod attention;
 mod bench;
 mod bits;
+mod buffers;
 mod control;
 mod elementwise;
 mod gemm;
@@ -65,4 +66,9 @@ fn bits() {
 #[test]
 fn control() {
     run_family(control::PROGRAMS);
+}
+
+#[test]
+fn buffers() {
+    run_family(buffers::PROGRAMS);
 }

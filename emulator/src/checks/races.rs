@@ -15,6 +15,9 @@
 //! [`LdsOrder::Conservative`](crate::LdsOrder::Conservative) also asks for a wait between conflicting
 //! LDS accesses of one wave.
 //!
+//! Stores to LDS of what it holds already conflict with nothing: compilers keep copies of a tile in several waves
+//! and store it from each. What differs from them still conflicts with them.
+//!
 //! A plain load that only atomics disturb is excused by a compare-and-swap of its wave (`exchange.rs`).
 //!
 //! What this misses: conflicts between lanes of one wave; of several atomics on a byte, and of more than
@@ -63,6 +66,15 @@ struct SiteInfo {
 
 fn is_atomic(inst: &Prepared) -> bool {
     matches!(inst.inst.op, Op::LdsAtomic(_) | Op::FlatAtomic(_) | Op::BufferAtomic(_))
+}
+
+/// What an instruction does to bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+    /// A store to LDS of what is there already.
+    Rewrite,
 }
 
 /// What an earlier access and this one break.
@@ -246,7 +258,7 @@ impl Races {
         wave: &Wave,
         space: Space,
         n_bytes: u64,
-        is_write: bool,
+        access: Access,
     ) -> Option<Conflict> {
         let (address, is_global) = match space {
             Space::Global(address) => (address, true),
@@ -257,15 +269,20 @@ impl Races {
         let mut shadow =
             std::mem::take(if is_global { &mut self.global } else { &mut self.group.lds });
         let mut found = None;
+        let is_write = access != Access::Read;
         shadow.visit(address, n_bytes, |at, cell| {
-            if found.is_none() {
+            if found.is_none() && access != Access::Rewrite {
                 let judge = |earlier: Stamp, is_earlier_write: bool| {
                     let kind = self.judge(earlier, stamp, wave, is_global, is_write)?;
                     Some(Conflict { earlier, address: at, kind, is_earlier_write })
                 };
                 found = conflict(cell, is_write, judge);
             }
-            if is_write { cell.write(stamp) } else { cell.read(stamp) }
+            match access {
+                Access::Read => cell.read(stamp),
+                Access::Write => cell.write(stamp),
+                Access::Rewrite => cell.writer = stamp,
+            }
         });
         *(if is_global { &mut self.global } else { &mut self.group.lds }) = shadow;
         if exchange::is_compare_and_swap(inst) {
@@ -374,12 +391,13 @@ pub(crate) fn check(
     lane: usize,
     space: Space,
     n_bytes: usize,
-    is_write: bool,
+    access: Access,
 ) {
     if !exec.races.is_on {
         return;
     }
-    let found = exec.races.access(inst, exec.wave, space, n_bytes as u64, is_write);
+    let found = exec.races.access(inst, exec.wave, space, n_bytes as u64, access);
+    let is_write = access != Access::Read;
     if let Some(conflict) = found {
         let is_global = matches!(space, Space::Global(_));
         report(exec, inst, lane as u32, conflict, is_global, is_write, n_bytes);

@@ -125,6 +125,11 @@ impl Scoreboard {
         self.issued
     }
 
+    /// Operations that may be outstanding.
+    pub(crate) fn n_outstanding(&self) -> usize {
+        self.pending.len()
+    }
+
     /// By order: all operations with lower numbers are proved complete.
     pub(crate) fn complete(&self) -> [u32; ORDERS] {
         let mut complete = [self.issued; ORDERS];

@@ -6,6 +6,7 @@
 
 use isa::format::Encoding;
 
+use crate::checks::races::Access;
 use crate::checks::waits::{Counter, Queue};
 use crate::checks::{alignment, races, undefined};
 use crate::exec::{Exec, Outcome};
@@ -291,7 +292,7 @@ impl Exec<'_> {
                 .ok_or_else(|| self.outside_scratch(lane, address, N)),
             Space::OutOfRange => Ok(([0; N], u32::MAX)),
         }?;
-        races::check(self, inst, lane, space, N, false);
+        races::check(self, inst, lane, space, N, Access::Read);
         traffic::note(self, inst, lane, space, N, false);
         let (bytes, written) = loaded;
         Ok((bytes, if self.options.checks { written } else { u32::MAX }))
@@ -308,6 +309,7 @@ impl Exec<'_> {
         written: u32,
     ) -> Outcome {
         self.check_alignment(inst, lane, N, space);
+        let access = self.write_access(space, &bytes, written);
         let stored = match space {
             Space::Global(address) => {
                 let stored = self.memory.store::<N>(&mut self.cursor, address, bytes, written);
@@ -324,9 +326,23 @@ impl Exec<'_> {
             Space::OutOfRange => Ok(()),
         };
         stored?;
-        races::check(self, inst, lane, space, N, true);
+        races::check(self, inst, lane, space, N, access);
         traffic::note(self, inst, lane, space, N, true);
         Ok(())
+    }
+
+    /// Whether a store to LDS changes anything, which only race checks ask.
+    #[inline]
+    fn write_access<const N: usize>(&self, space: Space, bytes: &[u8; N], written: u32) -> Access {
+        let before = match space {
+            Space::Lds(address) if self.races.is_on() => self.lds.load::<N>(address),
+            _ => None,
+        };
+        let all = (1_u32 << N) - 1;
+        let is_same = before.is_some_and(|(before, was_written)| {
+            before == *bytes && was_written & all == all && written & all == all
+        });
+        if is_same { Access::Rewrite } else { Access::Write }
     }
 
     #[inline]

@@ -157,7 +157,10 @@ impl Exec<'_> {
     }
 
     fn wait(&mut self, inst: &Prepared, register: u32) -> Outcome {
+        let before = self.wave.scoreboard.n_outstanding();
         self.wave.scoreboard.wait_as(inst, self.target, Some(register));
+        let n_proved = before - self.wave.scoreboard.n_outstanding();
+        self.counts.add_wait(self.program.image_address(inst.pc), n_proved);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Packed arithmetic, mixed-precision multiply-add, dot products.
 
+use isa::Operand;
 use isa::table::Packed;
 
 use crate::exec::{Exec, Outcome};
@@ -292,13 +293,17 @@ impl Exec<'_> {
         Ok(())
     }
 
-    /// A row of a mixed source as binary32: whole, or a binary16 half where OP_SEL_HI says so.
+    /// A row of a mixed source as binary32: whole, or a binary16 half where OP_SEL_HI says so. An inline float
+    /// is then a binary16 constant, which is how LLVM uses it (`v_fma_mix_f32 … 1.0 … op_sel_hi:[1,1,0]`).
     fn mixed_row(&self, inst: &Prepared, k: usize, row: usize) -> Row {
         let mods = &inst.inst.mods;
         let is_set = |bits: u8| bits >> k & 1 == 1;
         let (flush_half, flush) = (self.wave.mode.flush_sources16, self.wave.mode.flush_sources32);
         let mut x = [0; ROW_LANES];
-        let bits = self.source_row(inst, k, row, &mut x);
+        let bits = match inst.inst.operands[k + 1] {
+            Operand::Float(value) if is_set(mods.op_sel_hi) => [value.bits16().into(); ROW_LANES],
+            _ => *self.source_row(inst, k, row, &mut x),
+        };
         let widened = if is_set(mods.op_sel_hi) {
             let shift = if is_set(mods.op_sel) { 16 } else { 0 };
             bits.map(|bits| {

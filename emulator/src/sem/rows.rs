@@ -4,7 +4,7 @@
 //! does not cover (bytes never written, undefined data, faults) goes lane by lane, as in `access`, which
 //! defines what happens.
 
-use crate::checks::races;
+use crate::checks::races::{self, Access};
 use crate::exec::{Exec, Outcome};
 use crate::machine::Alignment;
 use crate::operand::{Dest, Source, Span};
@@ -110,9 +110,11 @@ impl Exec<'_> {
         addresses: impl Fn(&Self, usize) -> Addresses,
     ) -> Outcome {
         self.check_address(inst);
+        // Race checks compare each lane's bytes with what LDS holds before them.
+        let is_compared = matches!(memory, Memory::Lds) && self.races.is_on();
         for row in self.rows() {
             let at = addresses(self, row);
-            if self.store_row::<N>(inst, k, row, memory, &at).is_some() {
+            if !is_compared && self.store_row::<N>(inst, k, row, memory, &at).is_some() {
                 self.note_row::<N>(inst, row, memory, &at, true);
             } else {
                 self.store_lanes::<N>(inst, k, (0, 0), row, |_, lane| {
@@ -212,7 +214,8 @@ impl Exec<'_> {
         }
         for lane in self.lanes(row) {
             let space = memory.space(at[lane % ROW_LANES]);
-            races::check(self, inst, lane, space, N, is_write);
+            let access = if is_write { Access::Write } else { Access::Read };
+            races::check(self, inst, lane, space, N, access);
             traffic::note(self, inst, lane, space, N, is_write);
         }
     }

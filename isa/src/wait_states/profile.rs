@@ -6,7 +6,7 @@ use super::{
 use crate::format::{Encoding, Field};
 use crate::inst::{Inst, SdwaSel};
 use crate::reg::Operand;
-use crate::slots::Slots;
+use crate::slots::{Half, Slots};
 use crate::sysreg::HwRegField;
 use crate::table::lane::Lane;
 use crate::table::packed::Packed;
@@ -191,6 +191,8 @@ impl Profile {
             }
         }
         let Some(slots) = Slots::of(operand, registers) else { return };
+        let half = self.half(inst, unit, spec);
+        let slots = Slots { half, ..slots };
         if spec.is_dst {
             self.add_destination(inst, unit, slots);
             if op.row().has(Effect::ReadsDst) || keeps_some_lanes(inst) {
@@ -199,6 +201,28 @@ impl Profile {
         } else {
             self.add_source(inst, unit, Some(spec.field), slots);
         }
+    }
+
+    /// The half of a VGPR that a 16-bit operand of gfx1100 names with its bit of OP_SEL: LLVM counts only on
+    /// the same half for a dependence.
+    fn half(&self, inst: &Inst, unit: Unit, spec: &OperandSpec) -> Half {
+        let is_vector = matches!(unit, Unit::Valu | Unit::Trans) && inst.dual.is_none();
+        let is_packed = inst.encoding == Encoding::Vop3p;
+        if self.target != Target::Gfx1100
+            || !is_vector
+            || is_packed
+            || spec.ty.bits(self.target) != 16
+        {
+            return Half::Both;
+        }
+        let bit = match spec.field {
+            _ if spec.is_dst => 3,
+            Field::Src0 => 0,
+            Field::Src1 => 1,
+            Field::Src2 => 2,
+            _ => return Half::Both,
+        };
+        if inst.mods.op_sel >> bit & 1 == 1 { Half::High } else { Half::Low }
     }
 
     fn add_destination(&mut self, inst: &Inst, unit: Unit, slots: Slots) {
@@ -300,6 +324,10 @@ impl Profile {
         // A sparse operation accumulates in D, and SRC2 is its index.
         let is_sparse = inst.row().has(Effect::ReadsDst) && timing.is_some();
         let is_addend = if is_sparse { field.is_none() } else { field == Some(Field::Src2) };
+        // A WMMA with 16-bit results keeps the other halves of D, which no row asks about.
+        if timing.is_none() && field.is_none() {
+            return;
+        }
         let Some(timing) = timing else {
             let role = if is_addend { Consumer::WmmaAddend } else { Consumer::WmmaFactor };
             self.uses(role, slots);
