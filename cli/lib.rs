@@ -9,6 +9,7 @@ pub mod error;
 pub mod files;
 pub mod golden;
 pub mod harness;
+pub mod mutation;
 pub mod pipeline;
 pub mod report;
 pub mod verbs;

@@ -1,0 +1,204 @@
+//! Mutation proof: a kernel whose waits, barriers, cache operations and no-ops are each taken away or weakened,
+//! one at a time. The emulator must catch every such mutant, by a fault, a finding or other numbers, or it must
+//! be shown that what was taken away did nothing.
+//!
+//! [`change::mutants`] makes the mutants of any code object; [`prove`] runs them with a closure that knows
+//! the launch, and sorts them. What makes a mutant redundant is measured: the emulator counts what each
+//! wait proved complete ([`emulator::Detail::waits`]).
+
+pub mod change;
+pub mod spec;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use emulator::Report;
+
+pub use spec::prove_spec;
+
+pub use change::{Change, Mutant, MutationError, mutants};
+
+/// What one run of a code object gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// A report a launch, with [`emulator::Options::stats`] on.
+    pub reports: Vec<Report>,
+    /// Every byte that the launches were to write.
+    pub outputs: Vec<u8>,
+}
+
+impl Run {
+    /// Address of a wait → operations that it proved complete.
+    fn waits(&self) -> BTreeMap<u64, u64> {
+        let details = self.reports.iter().filter_map(|report| report.stats.detail.as_ref());
+        let mut waits = BTreeMap::new();
+        for (address, n_proved) in details.flat_map(|detail| &detail.waits) {
+            *waits.entry(*address).or_default() += n_proved;
+        }
+        waits
+    }
+
+    fn has_one_wave_a_workgroup(&self) -> bool {
+        self.reports.iter().all(|report| report.stats.waves == report.stats.workgroups)
+    }
+}
+
+/// How a mutant was caught.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// The run stopped.
+    Fault,
+    /// A check found something, this rule first.
+    Finding(emulator::Rule),
+    /// Other bytes came out.
+    Numbers,
+}
+
+/// Why a mutant does what the kernel does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Redundancy {
+    /// In no execution did the wait prove more than the weaker one does.
+    NothingOutstanding,
+    /// What it proved, later waits of the wave proved before anything depended on it. Their addresses.
+    Covered(Vec<u64>),
+    /// What it proved stayed outstanding until the wave ended: so many operations, of which nothing used
+    /// the registers and no other wave touched the bytes.
+    Unused(u64),
+    /// A barrier or a cache operation, and no workgroup has a second wave.
+    OneWave,
+    /// A no-op that LLVM puts there without a rule of the hardware; why it does.
+    WithoutRule(&'static str),
+}
+
+impl fmt::Display for Redundancy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Redundancy::NothingOutstanding => f.write_str("nothing outstanding"),
+            Redundancy::Covered(waits) => {
+                let waits: Vec<String> = waits.iter().map(|wait| format!("{wait:#x}")).collect();
+                write!(f, "covered by the wait at {} before any use", waits.join(", "))
+            }
+            Redundancy::Unused(n) => {
+                write!(f, "{n} operations outstanding at the end, which nothing depended on")
+            }
+            Redundancy::OneWave => f.write_str("one wave a workgroup"),
+            Redundancy::WithoutRule(why) => f.write_str(why),
+        }
+    }
+}
+
+/// What became of a mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The emulator tells it from the kernel.
+    Caught(Evidence),
+    /// It is no worse than the kernel, for a measured reason.
+    Redundant(Redundancy),
+    /// Neither.
+    Survived,
+}
+
+/// All mutants of a kernel, each with its name and verdict.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proof {
+    /// In the order of [`mutants`].
+    pub verdicts: Vec<(String, Verdict)>,
+}
+
+impl Proof {
+    /// Mutants that were caught.
+    pub fn caught(&self) -> usize {
+        self.verdicts.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Caught(_))).count()
+    }
+
+    /// Names and reasons of the redundant ones.
+    pub fn redundant(&self) -> impl Iterator<Item = (&str, &Redundancy)> {
+        self.verdicts.iter().filter_map(|(name, verdict)| match verdict {
+            Verdict::Redundant(reason) => Some((name.as_str(), reason)),
+            _ => None,
+        })
+    }
+
+    /// Names of those that nothing explains.
+    pub fn survivors(&self) -> impl Iterator<Item = &str> {
+        let survived = self.verdicts.iter().filter(|(_, verdict)| *verdict == Verdict::Survived);
+        survived.map(|(name, _)| name.as_str())
+    }
+}
+
+/// Runs every mutant. `run` executes a code object as the kernel is meant to be launched, with every check
+/// on; an error of it counts as a fault.
+///
+/// # Errors
+/// The object cannot be mutated, or the kernel itself does not run clean.
+pub fn prove(
+    code_object: &[u8],
+    kernel: &str,
+    mut run: impl FnMut(&[u8]) -> Result<Run, String>,
+) -> Result<Proof, MutationError> {
+    let original = run(code_object).map_err(MutationError::Original)?;
+    if let Some(finding) = original.reports.iter().find_map(|report| report.findings.first()) {
+        return Err(MutationError::Original(finding.to_string()));
+    }
+    let verdicts = mutants(code_object, kernel)?.into_iter().map(|mutant| {
+        let verdict = judge(&original, &mutant, run(&mutant.code_object));
+        (mutant.name, verdict)
+    });
+    Ok(Proof { verdicts: verdicts.collect() })
+}
+
+fn judge(original: &Run, mutant: &Mutant, outcome: Result<Run, String>) -> Verdict {
+    let Ok(changed) = outcome else { return Verdict::Caught(Evidence::Fault) };
+    if let Some(finding) = changed.reports.iter().find_map(|report| report.findings.first()) {
+        return Verdict::Caught(Evidence::Finding(finding.rule));
+    }
+    if changed.outputs != original.outputs {
+        return Verdict::Caught(Evidence::Numbers);
+    }
+    let redundancy = match mutant.change {
+        Change::Wait { .. } => Some(compare_waits(original, &changed, mutant.address)),
+        Change::Barrier | Change::Cache => {
+            original.has_one_wave_a_workgroup().then_some(Redundancy::OneWave)
+        }
+        Change::Nop { .. } => no_ops_without_rule(mutant).map(Redundancy::WithoutRule),
+    };
+    redundancy.map_or(Verdict::Survived, Verdict::Redundant)
+}
+
+/// No-ops of LLVM 22 for gfx950 that the tables of wait states (`isa::wait_states`) do not ask for, by what
+/// stands around them. They count as redundant only where the wait-state check found nothing either.
+fn no_ops_without_rule(mutant: &Mutant) -> Option<&'static str> {
+    let [before, after] = mutant.neighbours.each_ref().map(String::as_str);
+    let is_load = |mnemonic: &str| mnemonic.contains("_load_");
+    if before.starts_with("v_pk_") && after.starts_with("v_") {
+        return Some(
+            "LLVM takes OP_SEL_HI of a packed operation for the OP_SEL bit of a 16-bit destination",
+        );
+    }
+    if is_load(before) && is_load(after) {
+        return Some(
+            "ends a clause whose loads write each other's addresses, for replay under XNACK",
+        );
+    }
+    if after.starts_with("v_rcp_f32") {
+        return Some("LLVM does not look into the empty assembly that fences a division's operand");
+    }
+    None
+}
+
+/// Where the mutant proved what the kernel proved at `address`.
+fn compare_waits(original: &Run, changed: &Run, address: u64) -> Redundancy {
+    let (before, after) = (original.waits(), changed.waits());
+    let proved = |waits: &BTreeMap<u64, u64>, at: u64| waits.get(&at).copied().unwrap_or(0);
+    if proved(&before, address) == proved(&after, address) {
+        return Redundancy::NothingOutstanding;
+    }
+    let total = |waits: &BTreeMap<u64, u64>| waits.values().sum::<u64>();
+    match total(&before).saturating_sub(total(&after)) {
+        0 => {
+            let gains = after.iter().filter(|(at, n)| **n > proved(&before, **at));
+            Redundancy::Covered(gains.map(|(at, _)| *at).collect())
+        }
+        left => Redundancy::Unused(left),
+    }
+}

@@ -1,0 +1,38 @@
+//! Mutation proof of our own kernels: a sample of the library here, all of it in `benches/mutation.rs`.
+
+use std::path::Path;
+
+use wavesmith::mutation::prove_spec;
+use wavesmith::pipeline;
+
+/// One of each family, state layout and reduction, and both targets of the first.
+const SAMPLE: [&str; 6] = [
+    "kda_decode_gfx950.toml",
+    "kda_decode_gfx1100.toml",
+    "gdn_decode_v_first_gfx1100.toml",
+    "gdn_decode_serial_gfx950.toml",
+    "conv_step_gfx950.toml",
+    "conv_step_gfx1100.toml",
+];
+
+#[test]
+fn every_mutant_is_caught_or_shown_redundant() {
+    let mut unexplained = Vec::new();
+    for file in SAMPLE {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/library").join(file);
+        let spec = pipeline::legal_spec(&path).unwrap();
+        let proof = prove_spec(&spec, &["batch=1"]).unwrap().unwrap();
+        println!(
+            "{file}: {} mutants, {} caught, {} redundant",
+            proof.verdicts.len(),
+            proof.caught(),
+            proof.redundant().count()
+        );
+        for (name, reason) in proof.redundant() {
+            println!("  {name}: {reason}");
+        }
+        assert!(proof.caught() > 0, "{file}: no mutant was caught");
+        unexplained.extend(proof.survivors().map(|name| format!("{file}: {name}")));
+    }
+    assert!(unexplained.is_empty(), "nothing explains\n{}", unexplained.join("\n"));
+}
