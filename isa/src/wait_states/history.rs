@@ -106,7 +106,9 @@ impl History {
 
     /// What an instruction comes too early for, if it is the next one.
     pub fn missing<'h>(&'h self, profile: &'h Profile) -> impl Iterator<Item = Missing> + 'h {
-        self.entries.iter().flat_map(move |entry| {
+        let entries = self.entries.iter();
+        let endangering = entries.filter(|entry| entry.produced.kinds.meets(profile.kinds));
+        endangering.flat_map(move |entry| {
             let uses = profile.used.iter();
             uses.filter_map(move |(later, slots)| {
                 self.missing_between(entry, profile, *later, *slots)

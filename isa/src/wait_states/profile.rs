@@ -25,6 +25,13 @@ pub enum Earlier {
 }
 
 impl Earlier {
+    /// Whom it endangers.
+    fn kinds(self, target: Target) -> Kinds {
+        let Earlier::Row(producer) = self else { return Kinds::MATRIX };
+        let of_producer = rows(target).iter().filter(|row| row.producer == producer);
+        of_producer.fold(Kinds::default(), |kinds, row| kinds.and(Kinds::of(row.consumer)))
+    }
+
     /// What makes every later instruction safe; `None` if any is from the start.
     fn strictest(self, target: Target) -> Option<Remedy> {
         const USES: [MatrixUse; 3] =
@@ -46,6 +53,29 @@ impl Earlier {
     }
 }
 
+/// Kinds of later instructions, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kinds(u64);
+
+impl Kinds {
+    /// Every use of an MFMA's registers.
+    const MATRIX: Kinds = Kinds(1 << 63);
+
+    fn of(consumer: Consumer) -> Kinds {
+        Kinds(1 << consumer as u32)
+    }
+
+    fn and(self, other: Kinds) -> Kinds {
+        Kinds(self.0 | other.0)
+    }
+
+    /// Whether both have a kind in common.
+    #[inline]
+    pub(super) fn meets(self, other: Kinds) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 /// What an instruction does with registers that an earlier one may have made dangerous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Later {
@@ -62,6 +92,8 @@ pub(super) struct Produced {
     pub slots: Slots,
     /// When it is over for everyone.
     pub strictest: Remedy,
+    /// For whom.
+    pub kinds: Kinds,
 }
 
 /// What an instruction is to the rows.
@@ -71,6 +103,8 @@ pub struct Profile {
     pub(super) op: Op,
     pub(super) produced: Vec<Produced>,
     pub(super) used: Vec<(Later, Slots)>,
+    /// What those uses are.
+    pub(super) kinds: Kinds,
     /// What it adds between two others.
     pub(super) passed: Passed,
     /// Every vector result is there when it issues: memory and LDS instructions, VA_VDST of 0.
@@ -146,6 +180,7 @@ impl Profile {
             op: inst.op,
             produced: Vec::new(),
             used: Vec::new(),
+            kinds: Kinds::default(),
             passed,
             is_drain: matches!(unit, Unit::Vmem | Unit::Lds) || waits_for_results(inst),
             is_call: matches!(
@@ -418,18 +453,21 @@ impl Profile {
         let matters = rows.any(|row| row.consumer == asked && row.remedy != Remedy::States(0));
         if matters {
             self.used.push((Later::Row(consumer), slots));
+            self.kinds = self.kinds.and(Kinds::of(consumer)).and(Kinds::of(asked));
         }
     }
 
     fn uses_matrix(&mut self, later: MatrixUse, slots: Slots) {
         if self.target == Target::Gfx950 && slots.is_vector() {
             self.used.push((Later::Matrix(later), slots));
+            self.kinds = self.kinds.and(Kinds::MATRIX);
         }
     }
 
     fn produces(&mut self, earlier: Earlier, slots: Slots) {
         if let Some(strictest) = earlier.strictest(self.target) {
-            self.produced.push(Produced { earlier, slots, strictest });
+            let kinds = earlier.kinds(self.target);
+            self.produced.push(Produced { earlier, slots, strictest, kinds });
         }
     }
 }
