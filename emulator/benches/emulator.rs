@@ -24,7 +24,7 @@ struct Scenario {
 }
 
 /// Rows of the softmax: work-items of all workgroups.
-const SOFTMAX_WORKGROUPS: u32 = 32;
+const SOFTMAX_WORKGROUPS: u32 = 8;
 /// m, n and k of the GEMM.
 const GEMM_SIZE: u32 = 128;
 

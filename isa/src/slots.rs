@@ -107,6 +107,7 @@ impl Slots {
     }
 
     /// The first register of both, if they overlap.
+    #[inline]
     pub fn common(self, other: Slots) -> Option<u16> {
         self.overlaps(other).then(|| self.first.max(other.first))
     }
