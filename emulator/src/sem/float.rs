@@ -58,6 +58,8 @@ pub(crate) fn meaning(op: Float) -> Meaning {
         // Multiply-add.
         Float::VFmacF32 | Float::VFmaakF32 | Float::VFmaF32 => Exact(|x, i| x.arithmetic(i, |fused, a, b, c| fused.multiply_add(a, b, c))),
         Float::VFmamkF32 => Exact(|x, i| x.arithmetic(i, |fused, a, b, c| fused.multiply_add(a, b, c))),
+        // A factor of zero leaves the sum alone, whatever the other one is (RDNA3 ISA manual).
+        Float::VFmacDx9ZeroF32 => Exact(|x, i| x.float3(i, |a, b, c| if a << 1 == 0 || b << 1 == 0 { c } else { fma32(a, b, c) })),
         Float::VFmacF64 | Float::VFmaF64 => Exact(|x, i| x.double(i, fma64)),
 
         // Three sources.

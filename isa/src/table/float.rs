@@ -49,6 +49,7 @@ rows! {
     // Multiply-add: `fmac` adds to its destination; `fmamk` is src0·k + src1, `fmaak` is src0·src1 + k.
     VFmacF32        {Vop2 0x3b v_fmac_f32}          {Vop2 0x2b v_fmac_f32}          [vdst:f32 <- src0:f32, src1:f32]                      reads_dst;
     VFmacF64        {Vop2 0x04 v_fmac_f64}          {}                              [vdst:f64 <- src0:f64, src1:f64]                      reads_dst;
+    VFmacDx9ZeroF32 {}                              {Vop2 0x06 v_fmac_dx9_zero_f32}  [vdst:f32 <- src0:f32, src1:f32]                      reads_dst no_dpp;
     VFmamkF32       {Vop2 0x17 v_fmamk_f32}         {Vop2 0x2c v_fmamk_f32}         [vdst:f32 <- src0:f32, k:f32, src1:f32]               short_only;
     VFmaakF32       {Vop2 0x18 v_fmaak_f32}         {Vop2 0x2d v_fmaak_f32}         [vdst:f32 <- src0:f32, src1:f32, k:f32]               short_only;
     VFmaF32         {Vop3 0x1cb v_fma_f32}          {Vop3 0x213 v_fma_f32}          [vdst:f32 <- src0:f32, src1:f32, src2:f32];

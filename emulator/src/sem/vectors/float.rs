@@ -69,6 +69,7 @@ pub(super) const VECTORS: &[Vector] = vectors! { Float;
     // The old value of the destination is the addend.
     VFmacF32: [TWO, THREE, ONE] = 0x40e0_0000;
     VFmacF64: [D2, D3, D1] = 0x401c_0000_0000_0000;
+    VFmacDx9ZeroF32: [0, INF, ONE] = 0x3f80_0000, [TWO, THREE, ONE] = 0x40e0_0000;
     // Rows of fmamk: source 0, constant, source 1.
     VFmamkF32: [TWO, THREE, ONE] = 0x40e0_0000;
     VFmaakF32: [TWO, THREE, ONE] = 0x40e0_0000;
