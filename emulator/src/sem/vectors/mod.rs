@@ -334,8 +334,8 @@ fn every_vector_gives_its_result() {
 #[test]
 fn every_operation_with_a_meaning_has_a_vector() {
     let tested: BTreeSet<Op> = all_vectors().map(|vector| vector.op).collect();
-    // Memory and control are tested by programs, compares by type and test, lane moves by programs,
-    // matrix operations by products of whole matrices.
+    // Memory has tests of its own over every row (`memory`, `buffer::tests`, `atomic::tests`); compares are
+    // tested by type and test, lane moves and control by programs, matrix operations by whole products.
     let elsewhere = |op: &Op| {
         matches!(
             op,
