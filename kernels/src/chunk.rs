@@ -1,12 +1,13 @@
 //! Chunked prefill: what its kernels share.
 
+mod gates;
 mod operand;
 pub mod scan;
 pub mod tile;
 
 use dsl::ir::Scalar;
 use dsl::{Expr, KernelBuilder, View};
-use specs::chunk::{ChunkGateKind, DecayForm, TokenLayout};
+use specs::chunk::{DecayForm, TokenLayout};
 use specs::lds_map::LdsMap;
 use specs::{Choice, ChunkSpec, Dtype, Element};
 
@@ -15,6 +16,9 @@ pub(crate) use operand::{Operand, add_products};
 /// One row a chunk of the launch, four i32: first token, valid rows (1 to C), and, for whoever reads the table, the
 /// sequence and the chunk's index in it.
 pub const CHUNK_ROW: u32 = 4;
+
+/// Added to the sum of a row's squares before its inverse length is taken.
+pub(crate) const L2_NORM_EPSILON: f32 = 1e-6;
 
 /// The buffers of an LDS map, declared in a kernel in the map's order.
 pub(crate) struct Lds<'k> {
@@ -59,19 +63,10 @@ pub(crate) fn not_emitted(spec: &ChunkSpec) -> Option<(&'static str, &'static st
         ChunkSpec::Tile(spec) => Some(&spec.tile),
         ChunkSpec::Scan(_) | ChunkSpec::Fused(_) => None,
     };
-    let of_tile = tile.and_then(|tile| {
-        let gate = tile.gate.kind();
-        match () {
-            () if gate != ChunkGateKind::LogDecayPerChannel
-                && gate != ChunkGateKind::LogDecayPerHead =>
-            {
-                Some(("gate", gate.name()))
-            }
-            () if tile.decay == DecayForm::SubChunks => Some(("decay", tile.decay.name())),
-            () if tile.qk_l2norm => Some(("qk_l2norm", "true")),
-            () if tile.lds_overlay => Some(("lds_overlay", "true")),
-            () => None,
-        }
+    let of_tile = tile.and_then(|tile| match () {
+        () if tile.decay == DecayForm::SubChunks => Some(("decay", tile.decay.name())),
+        () if tile.lds_overlay => Some(("lds_overlay", "true")),
+        () => None,
     });
     let is_token_major = common.layout == TokenLayout::TokenMajor;
     match () {

@@ -24,10 +24,21 @@ struct RawGates<'k> {
     dt_bias: View<'k>,
 }
 
-/// Infinity as the largest finite f32, so that a rate times zero is never NaN; NaN stays NaN.
+/// exp(A_log), infinity as the largest finite f32, so that a rate times zero is never NaN; NaN stays NaN.
 #[track_caller]
-fn finite<'k>(rate: Expr<'k>) -> Expr<'k> {
+pub fn rate<'k>(a_log: Expr<'k>) -> Expr<'k> {
+    let rate = exp(a_log);
     rate.ne(f32::INFINITY).select(rate, f32::MAX)
+}
+
+/// Log decay in nats of a raw gate with its bias.
+#[track_caller]
+pub fn log_decay<'k>(gate: Gate, x: Expr<'k>, rate: Expr<'k>) -> Expr<'k> {
+    match gate {
+        Gate::LogDecay => x,
+        Gate::Softplus => -(rate * softplus(x)),
+        Gate::BoundedSigmoid { lower_bound_nats } => sigmoid(rate * x) * lower_bound_nats,
+    }
 }
 
 impl<'k> Gates<'k> {
@@ -40,7 +51,7 @@ impl<'k> Gates<'k> {
         h: Expr<'k>,
     ) -> Gates<'k> {
         let raw = spec.has_raw_gates().then(|| RawGates {
-            rate: finite(exp(args.view("a_log").load(h))),
+            rate: rate(args.view("a_log").load(h)),
             dt_bias: args.view("dt_bias").at(h),
         });
         let given = args.view(if raw.is_some() { "g_raw" } else { "g" }).at((b, h));
@@ -67,15 +78,6 @@ impl<'k> Gates<'k> {
             return given.into_iter().map(exp).collect();
         };
         let biased = given.into_iter().zip(load(dt_bias)).map(|(raw, bias)| raw + bias);
-        biased.map(|x| self.decay(x, *rate)).collect()
-    }
-
-    /// exp(g) of a raw gate with its bias.
-    fn decay(&self, x: Expr<'k>, rate: Expr<'k>) -> Expr<'k> {
-        match self.gate {
-            Gate::LogDecay => exp(x),
-            Gate::Softplus => exp(-(rate * softplus(x))),
-            Gate::BoundedSigmoid { lower_bound_nats } => exp(sigmoid(rate * x) * lower_bound_nats),
-        }
+        biased.map(|x| exp(log_decay(self.gate, x, *rate))).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use dsl::ir::{Kernel, ParamKind};
 use emit::llvm::Options;
-use oracle::prefill::{Beta, Problem};
+use oracle::prefill::Problem;
 use oracle::{GateInput, Stored};
 use runtime::{Arg, Buffer, BufferAccess, BufferRequest, Device, EmulatedDevice, Fill, LaunchDims};
 use specs::{ChunkSpec, Dtype, Target};
@@ -85,19 +85,26 @@ pub fn run(case: &Case, problem: &Problem) -> Run {
     let device = EmulatedDevice::new(Target::Gfx950, emulator::Options::default());
     let mut bench = Bench { device, buffers: Vec::new() };
     let ints = |values: &[i32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
-    let GateInput::LogDecay(g) = &problem.gate else { panic!("given gates") };
-    let Beta::Given(beta) = &problem.beta else { panic!("given steps") };
+    let f32s = |values: &[f32]| Stored::F32(values.to_vec()).to_le_bytes();
+    let gates = match &problem.gate {
+        GateInput::LogDecay(g) => vec![("g", f32s(g))],
+        GateInput::Softplus(raw) | GateInput::BoundedSigmoid { raw, .. } => vec![
+            ("g_raw", raw.g_raw.to_le_bytes()),
+            ("a_log", f32s(&raw.a_log)),
+            ("dt_bias", f32s(&raw.dt_bias)),
+        ],
+    };
     let state = problem.initial_state.as_ref().expect("an initial state");
-    for (name, bytes) in [
+    let given = [
         ("chunks", ints(&table)),
         ("sequences", ints(&sequences)),
         ("q", problem.q.to_le_bytes()),
         ("k", problem.k.to_le_bytes()),
         ("v", problem.v.to_le_bytes()),
-        ("g", Stored::F32(g.clone()).to_le_bytes()),
-        ("beta", beta.to_le_bytes()),
-        ("h0", Stored::F32(state.clone()).to_le_bytes()),
-    ] {
+        ("beta", problem.beta.stored().to_le_bytes()),
+        ("h0", f32s(state)),
+    ];
+    for (name, bytes) in given.into_iter().chain(gates) {
         bench.add(name, Some(&bytes), bytes.len() as u64);
     }
     let specs = [ChunkSpec::Tile(case.tile()), ChunkSpec::Scan(case.scan())];

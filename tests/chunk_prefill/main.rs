@@ -2,9 +2,10 @@
 //! padding and outputs hold NaN before the launch.
 
 mod launch;
+mod reference;
 
 use launch::{Run, run};
-use oracle::inputs::{GatePattern, PrefillGates, PrefillSample, prefill};
+use oracle::inputs::{GatePattern, GateRange, PrefillGates, PrefillSample, prefill};
 use oracle::measure::{rmse_ratio, triangle_rmse_ratios};
 use oracle::prefill::{Beta, Outputs, Problem, serial, tile};
 use oracle::{DeltaShape, GateInput, Stored, twin};
@@ -12,32 +13,49 @@ use specs::chunk::{
     Accuracy, BetaForm, ChunkCommon, ChunkGate, DecayForm, ScanPart, TilePart, TokenLayout,
 };
 use specs::{
-    ChunkSpec, Dtype, Family, HeadMap, KdaChunkScanSpec, KdaTileSpec, StateLayout, Target,
+    ChunkSpec, Dtype, Family, Gate, HeadMap, KdaChunkScanSpec, KdaTileSpec, StateLayout, Target,
 };
-
-const KEY_HEADS: u32 = 1;
-const VALUE_HEADS: u32 = 2;
 
 /// What varies between the tests.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     family: Family,
     accuracy: Accuracy,
+    key_heads: u32,
+    value_heads: u32,
     chunk: u32,
     head_k: u32,
     head_v: u32,
     value_splits: u32,
     state_layout: StateLayout,
+    /// Gates and step sizes are made from raw ones.
+    raw: Option<Raw>,
+    qk_l2norm: bool,
 }
+
+/// How gates and step sizes are made: bounded sigmoid (KDA) or softplus (Gated DeltaNet).
+#[derive(Clone, Copy, Debug)]
+struct Raw {
+    range: GateRange,
+    dt_bias: bool,
+    beta: BetaForm,
+}
+
+/// The least log decay of the bounded sigmoid, and what given gates of KDA promise.
+const LEAST_GATE: f32 = -5.0;
 
 const KDA: Case = Case {
     family: Family::Kda,
     accuracy: Accuracy::Bf16,
+    key_heads: 1,
+    value_heads: 2,
     chunk: 32,
     head_k: 128,
     head_v: 64,
     value_splits: 1,
     state_layout: StateLayout::KFirst,
+    raw: None,
+    qk_l2norm: false,
 };
 
 impl Case {
@@ -46,7 +64,7 @@ impl Case {
             family: self.family,
             target: Target::Gfx950,
             accuracy: self.accuracy,
-            value_heads: VALUE_HEADS,
+            value_heads: self.value_heads,
             head_k: self.head_k,
             dtype: Dtype::Bf16,
             chunk: self.chunk,
@@ -62,19 +80,24 @@ impl Case {
     }
 
     fn tile(&self) -> KdaTileSpec {
-        let (gate, decay) = match self.family {
-            Family::Kda => {
-                (ChunkGate::LogDecayPerChannel { lower_bound_nats: -5.0 }, DecayForm::FixedOffset)
-            }
-            Family::Gdn => (ChunkGate::LogDecayPerHead, DecayForm::OutsideProduct),
+        let lower_bound_nats = LEAST_GATE;
+        let gate = match (self.family, self.raw.map(|raw| raw.dt_bias)) {
+            (Family::Kda, None) => ChunkGate::LogDecayPerChannel { lower_bound_nats },
+            (Family::Kda, Some(dt_bias)) => ChunkGate::BoundedSigmoid { lower_bound_nats, dt_bias },
+            (Family::Gdn, None) => ChunkGate::LogDecayPerHead,
+            (Family::Gdn, Some(dt_bias)) => ChunkGate::Softplus { dt_bias },
+        };
+        let decay = match self.family {
+            Family::Kda => DecayForm::FixedOffset,
+            Family::Gdn => DecayForm::OutsideProduct,
         };
         let tile = TilePart {
             gate,
             decay,
-            key_heads: KEY_HEADS,
+            key_heads: self.key_heads,
             head_map: HeadMap::Grouped,
-            qk_l2norm: false,
-            beta: BetaForm::Given,
+            qk_l2norm: self.qk_l2norm,
+            beta: self.raw.map_or(BetaForm::Given, |raw| raw.beta),
             beta_dtype: Dtype::Bf16,
             pad_c: 4,
             solve_block: 8,
@@ -102,8 +125,8 @@ impl Case {
         let shape = DeltaShape {
             batch: 1,
             tokens: *ends.last().expect("ends") as usize,
-            key_heads: KEY_HEADS as usize,
-            value_heads: VALUE_HEADS as usize,
+            key_heads: self.key_heads as usize,
+            value_heads: self.value_heads as usize,
             head_k: self.head_k as usize,
             head_v: self.head_v as usize,
             head_map: HeadMap::Grouped,
@@ -112,7 +135,26 @@ impl Case {
         };
         let gates = PrefillGates::Given(gates);
         let sample = PrefillSample { gates, beta, initial_state: true, seed: 7 };
-        prefill(shape, Some(ends.to_vec()), Dtype::Bf16, &sample)
+        let given = prefill(shape, Some(ends.to_vec()), Dtype::Bf16, &sample);
+        let Some(raw) = self.raw else { return given };
+        let gate = match self.family {
+            Family::Kda => Gate::BoundedSigmoid { lower_bound_nats: LEAST_GATE },
+            Family::Gdn => Gate::Softplus,
+        };
+        let sample = PrefillSample { gates: PrefillGates::Raw(gate, raw.range), ..sample };
+        let mut problem = prefill(shape, Some(ends.to_vec()), Dtype::Bf16, &sample);
+        let step = problem.beta.stored().clone();
+        problem.beta = match raw.beta {
+            BetaForm::Given => Beta::Given(step),
+            BetaForm::Sigmoid => Beta::Sigmoid(step),
+            BetaForm::TwiceSigmoid => Beta::TwiceSigmoid(step),
+        };
+        if let (GateInput::Softplus(raw) | GateInput::BoundedSigmoid { raw, .. }, false) =
+            (&mut problem.gate, raw.dt_bias)
+        {
+            raw.dt_bias.fill(0.0);
+        }
+        problem
     }
 }
 
@@ -265,6 +307,48 @@ fn every_length_is_right() {
     }
 }
 
+/// Keys and queries of many lengths: unit rows times 1/4 to 4, by turns.
+fn unnormed(problem: Problem) -> Problem {
+    let width = problem.shape.head_k;
+    let stretched = |x: &Stored| {
+        let factor = |index: usize| 2f64.powi((index / width % 5) as i32 - 2);
+        let values = x.to_f64().into_iter().enumerate().map(|(i, x)| x * factor(i));
+        Stored::round(x.dtype(), values)
+    };
+    Problem { q: stretched(&problem.q), k: stretched(&problem.k), l2_norm: true, ..problem }
+}
+
+/// Gates, step sizes and norms made in the kernel, as trained models have them.
+#[test]
+fn raw_inputs_are_right() {
+    let case = Case { accuracy: Accuracy::Bf16Split, head_k: 64, qk_l2norm: true, ..KDA };
+    for family in [Family::Kda, Family::Gdn] {
+        for (range, dt_bias, beta) in [
+            (GateRange::Weak, true, BetaForm::Sigmoid),
+            (GateRange::Trained, false, BetaForm::TwiceSigmoid),
+            (GateRange::Strong, true, BetaForm::Given),
+        ] {
+            let raw = Some(Raw { range, dt_bias, beta });
+            let case = Case { family, raw, ..case };
+            let steps = if beta == BetaForm::Given { (0.0, 1.0) } else { (-2.0, 2.0) };
+            let problem = case.problem(&[0, 0, 5, 75], GatePattern::Constant(0.0), steps);
+            judge(&case, &unnormed(problem), "raw inputs");
+        }
+    }
+}
+
+/// Norms with given gates, in one bf16 and other geometries.
+#[test]
+fn norms_are_right() {
+    for family in [Family::Kda, Family::Gdn] {
+        for (chunk, accuracy) in [(16, Accuracy::Bf16), (32, Accuracy::Bf16Split)] {
+            let case = Case { family, chunk, accuracy, qk_l2norm: true, ..KDA };
+            let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
+            judge(&case, &unnormed(problem), "norms");
+        }
+    }
+}
+
 /// The same problem of one sequence, cut short.
 fn first_tokens(problem: &Problem, tokens: usize) -> Problem {
     let share = |x: &Stored| {
@@ -292,7 +376,7 @@ fn first_tokens(problem: &Problem, tokens: usize) -> Problem {
 fn no_output_depends_on_a_later_row() {
     let problem = KDA.problem(&[0, 40], GatePattern::Random(-2.0), (0.0, 1.0));
     let whole = run(&KDA, &problem).o.to_le_bytes();
-    let row = VALUE_HEADS as usize * KDA.head_v as usize * 2;
+    let row = (KDA.value_heads * KDA.head_v) as usize * 2;
     for tokens in [1, 2, 17, 31, 39] {
         let cut = first_tokens(&problem, tokens);
         let part = run(&KDA, &cut).o.to_le_bytes();
@@ -303,10 +387,10 @@ fn no_output_depends_on_a_later_row() {
 #[test]
 fn what_has_no_kernel_is_refused_by_its_field() {
     let mut spec = KDA.tile();
-    spec.tile.qk_l2norm = true;
+    spec.tile.lds_overlay = true;
     let error = kernels::build_chunk(&ChunkSpec::Tile(spec)).expect_err("a refusal");
     assert!(
-        error.to_string().ends_with("no kernel is emitted yet for qk_l2norm = true"),
+        error.to_string().ends_with("no kernel is emitted yet for lds_overlay = true"),
         "{error}"
     );
 }

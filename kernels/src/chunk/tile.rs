@@ -11,8 +11,9 @@ use specs::HeadMap;
 use specs::KdaTileSpec;
 use specs::chunk::{BetaForm, DecayForm};
 
+use super::gates::ChunkGates;
 use super::operand::product;
-use super::{CHUNK_ROW, Lds, Operand, Rows, dtype};
+use super::{CHUNK_ROW, L2_NORM_EPSILON, Lds, Operand, Rows, dtype};
 
 /// The kernel of a legal spec, grid (chunks, value heads, 1).
 pub fn build(name: &str, spec: &KdaTileSpec) -> Result<Kernel, Vec<BuildError>> {
@@ -20,6 +21,7 @@ pub fn build(name: &str, spec: &KdaTileSpec) -> Result<Kernel, Vec<BuildError>> 
     let tile = Tile::declare(&k, spec);
     tile.stage();
     k.barrier();
+    tile.norms();
     tile.cumulate();
     k.barrier();
     tile.sweep();
@@ -42,8 +44,7 @@ struct Tile<'k, 's> {
     /// `[C, K]` of the chunk's rows.
     q: View<'k>,
     key: View<'k>,
-    /// `[C, K]`, or `[C, 1]` where a head has one gate.
-    g: View<'k>,
+    gates: ChunkGates<'k>,
     /// `[C]`.
     beta: View<'k>,
     a: Operand<'k>,
@@ -65,7 +66,6 @@ impl<'k, 's> Tile<'k, 's> {
         let table = k.input("chunks", Scalar::I32, &[None, Some(CHUNK_ROW)]);
         let keys = [None, Some(part.key_heads), Some(head_k)];
         let (q, key) = (k.input("q", io, &keys), k.input("k", io, &keys));
-        let g = k.input("g", Scalar::F32, &[None, Some(heads), Some(channels)]);
         let beta = k.input("beta", dtype(part.beta_dtype), &[None, Some(heads)]);
         let scale = k.scalar("scale", Scalar::F32);
         let index = (k.workgroup_id_x(), k.workgroup_id_y());
@@ -97,7 +97,7 @@ impl<'k, 's> Tile<'k, 's> {
             scale,
             q: of_head(&q, key_head),
             key: of_head(&key, key_head),
-            g: of_head(&g, head),
+            gates: ChunkGates::declare(k, spec, rows, head),
             beta: beta.window((rows.first, 0)).first_rows(chunk).pick(1, head),
             a: split("a", [chunk, chunk]),
             gk: split("gk", [chunk, head_k]),
@@ -134,14 +134,15 @@ impl<'k> Tile<'k, '_> {
         let (common, gates) = (&self.spec.common, self.lds.view("g"));
         if common.per_channel_gate() {
             self.k.tile_vectors(common.chunk, common.head_k, 4).for_each(|row, column| {
-                let g = self.rows.or_zeros(row, |row| self.g.load_vector([row, column], 4));
+                let g = self.rows.or_zeros(row, |row| self.gates.log_decay(row, column, 4));
                 gates.store([row, column], g);
             });
             return;
         }
         let row = self.k.thread_id();
         self.k.if_(row.lt_u(common.chunk), || {
-            let g = self.rows.or_zeros(row, |row| self.g.load([row, self.k.i32(0)]));
+            let channel = self.k.i32(0);
+            let g = self.rows.or_zeros(row, |row| self.gates.log_decay(row, channel, 1));
             gates.store((0, row), g);
         });
     }
@@ -152,6 +153,34 @@ impl<'k> Tile<'k, '_> {
             BetaForm::Sigmoid => sigmoid(given),
             BetaForm::TwiceSigmoid => sigmoid(given) * 2.0,
         }
+    }
+
+    /// Inverse lengths of keys and queries to LDS, where the spec asks for them: a row's work-item adds up its squares.
+    fn norms(&self) {
+        let (k, common, row) = (self.k, &self.spec.common, self.k.thread_id());
+        if !self.spec.tile.qk_l2norm {
+            return;
+        }
+        k.if_(row.lt_u(common.chunk), || {
+            for name in ["k", "q"] {
+                let mut squares = k.f32(0.0);
+                for x in self.lds.view(name).load_run((row, 0), common.head_k) {
+                    squares = x.fma(x, squares);
+                }
+                let lengths = self.lds.view(&format!("{name}_norm"));
+                lengths.store((0, row), (squares + L2_NORM_EPSILON).rsq());
+            }
+        });
+    }
+
+    /// What a row of keys (`"k"`) or queries (`"q"`) is multiplied by, where the spec norms them.
+    fn norm(&self, name: &str, row: Expr<'k>) -> Option<Expr<'k>> {
+        self.lds.find(&format!("{name}_norm")).map(|lengths| lengths.load((0, row)))
+    }
+
+    /// A row's keys, normed where the spec asks for it.
+    fn normed(&self, keys: Expr<'k>, row: Expr<'k>) -> Expr<'k> {
+        self.norm("k", row).map_or(keys, |factor| keys * factor)
     }
 
     /// Gates to their sums over the rows so far, in log2.
@@ -220,8 +249,9 @@ impl<'k> Tile<'k, '_> {
         let offset = self.spec.anchor_offset_log2();
         let factors = offset.map(|_| ["x", "y", "xq"].map(|name| self.lds.operand(name)));
         self.k.tile_vectors(common.chunk, common.head_k, 8).for_each(|row, column| {
-            let key = keys.load_vector([row, column], 8);
-            let query = queries.load_vector([row, column], 8) * self.scale;
+            let key = self.normed(keys.load_vector([row, column], 8), row);
+            let scale = self.norm("q", row).map_or(self.scale, |factor| factor * self.scale);
+            let query = queries.load_vector([row, column], 8) * scale;
             let sum = self.sums(row, column);
             let decay = sum.exp2();
             self.gk.store(row, column, key * decay);
@@ -244,7 +274,7 @@ impl<'k> Tile<'k, '_> {
             let last = self.last_sum(channel);
             let mut decayed = Vec::with_capacity(8);
             for step in 0..8 {
-                let key = keys.load(((row, step), channel));
+                let key = self.normed(keys.load(((row, step), channel)), row + step);
                 decayed.push(key * (last - self.sum(row + step, channel)).exp2());
             }
             self.kt.store(channel, row, self.k.pack(&decayed));
@@ -313,16 +343,23 @@ impl<'k> Tile<'k, '_> {
         // Between a pair of rows; the difference of a later column is masked before it can overflow.
         let decay =
             |i: Expr<'k>, j: Expr<'k>| (gates.load((0, i)) - gates.load((0, j))).min(0.0).exp2();
+        // Inverse lengths of a pair of rows that are as given in LDS.
+        let lengths = |name, i, j| {
+            let pair = self.norm(name, i).zip(self.norm("k", j)).filter(|_| !is_factored);
+            pair.map(|(left, right)| left * right)
+        };
+        let normed = |value, factor: Option<Expr<'k>>| factor.map_or(value, |x| value * x);
         let zero = k.f32(0.0);
         let (triangle, queries) = (self.lds.view("m"), self.lds.view("aqk"));
         akk.for_each(|value, i, j| {
             let (i, j) = place(i, j);
-            let value = value * steps.load((0, i));
+            let value = normed(value, lengths("k", i, j)) * steps.load((0, i));
             let value = if is_factored { value } else { value * decay(i, j) };
             triangle.store([i, j], j.lt_u(i).select(value, zero));
         });
         aqk.for_each(|value, i, j| {
             let (i, j) = place(i, j);
+            let value = normed(value, lengths("q", i, j));
             let value = if is_factored { value } else { value * self.scale * decay(i, j) };
             queries.store([i, j], j.le_u(i).select(value, zero));
         });

@@ -109,6 +109,13 @@ impl List {
             self.add(("gq_low", "low half of GQ"), self.tile, keys, (Sweep, Readout));
         }
         self.add(("beta", "step sizes"), Element::F32, (1, self.chunk), (Stage, Solve));
+        if tile.qk_l2norm {
+            for name in
+                [("k_norm", "inverse lengths of keys"), ("q_norm", "inverse lengths of queries")]
+            {
+                self.add(name, Element::F32, (1, self.chunk), (Cumulate, last));
+            }
+        }
         let dec_last = if fused { Update } else { Sweep };
         self.add(
             ("gl", "sum of the last row; fused: then dec"),

@@ -1,0 +1,77 @@
+//! Gates of a chunk's rows: log decays as given, or made from raw gates.
+
+use dsl::ir::Scalar;
+use dsl::{Expr, KernelBuilder, View};
+use specs::chunk::ChunkGate;
+use specs::{Gate, KdaTileSpec};
+
+use super::{Rows, dtype};
+use crate::gates;
+
+/// The gates of one chunk of one value head.
+pub(crate) struct ChunkGates<'k> {
+    /// Log decays in nats, or raw gates: `[C, K]`, or `[C, 1]` where a head has one gate.
+    given: View<'k>,
+    raw: Option<Raw<'k>>,
+}
+
+/// What turns raw gates into log decays.
+struct Raw<'k> {
+    gate: Gate,
+    rate: Expr<'k>,
+    /// Added to the raw gates, `[K]` or `[1]`.
+    dt_bias: Option<View<'k>>,
+}
+
+impl<'k> ChunkGates<'k> {
+    /// Declares the parameters `g`, or `g_raw`, `a_log` and, where the spec asks for it, `dt_bias`.
+    #[track_caller]
+    pub(crate) fn declare(
+        k: &'k KernelBuilder,
+        spec: &KdaTileSpec,
+        rows: Rows<'k>,
+        head: Expr<'k>,
+    ) -> ChunkGates<'k> {
+        let (common, heads) = (&spec.common, Some(spec.common.value_heads));
+        let channels = Some(if common.per_channel_gate() { common.head_k } else { 1 });
+        let (gate, has_bias) = match spec.tile.gate {
+            ChunkGate::LogDecayPerChannel { .. } | ChunkGate::LogDecayPerHead => {
+                (Gate::LogDecay, false)
+            }
+            ChunkGate::BoundedSigmoid { lower_bound_nats, dt_bias } => {
+                (Gate::BoundedSigmoid { lower_bound_nats }, dt_bias)
+            }
+            ChunkGate::Softplus { dt_bias } => (Gate::Softplus, dt_bias),
+        };
+        let is_raw = gate != Gate::LogDecay;
+        let shape = [None, heads, channels];
+        let given = if is_raw {
+            k.input("g_raw", dtype(common.dtype), &shape)
+        } else {
+            k.input("g", Scalar::F32, &shape)
+        };
+        let raw = is_raw.then(|| Raw {
+            gate,
+            rate: gates::rate(k.input("a_log", Scalar::F32, &[heads]).load(head)),
+            dt_bias: has_bias.then(|| k.input("dt_bias", Scalar::F32, &[heads, channels]).at(head)),
+        });
+        let given = given.window((rows.first, 0, 0)).first_rows(common.chunk).pick(1, head);
+        ChunkGates { given, raw }
+    }
+
+    /// Log decays in nats of `lanes` neighbouring channels of a row.
+    #[track_caller]
+    pub(crate) fn log_decay(&self, row: Expr<'k>, channel: Expr<'k>, lanes: u8) -> Expr<'k> {
+        let given = self.given.load_vector([row, channel], lanes);
+        let Some(raw) = &self.raw else { return given };
+        let biased = match &raw.dt_bias {
+            Some(bias) => given + bias.load_vector(channel, lanes),
+            None => given,
+        };
+        let mut decays = Vec::with_capacity(usize::from(lanes));
+        for x in biased.elements() {
+            decays.push(gates::log_decay(raw.gate, x, raw.rate));
+        }
+        given.builder().pack(&decays)
+    }
+}
