@@ -9,6 +9,7 @@ pub(crate) mod dpp;
 pub(crate) mod dual;
 mod error;
 pub(crate) mod index;
+mod limits;
 mod nearest;
 pub(crate) mod operand;
 
@@ -129,6 +130,7 @@ impl Reader {
         self.skip_unused_sources(&inst);
         self.check_reserved()?;
         check_tuples(&inst, self.target)?;
+        limits::check(&inst, self.target)?;
         Ok(inst)
     }
 

@@ -71,7 +71,7 @@ impl Text<'_> {
         let is_long =
             matches!(self.inst.encoding, Encoding::Vop3 | Encoding::Vop3Sd | Encoding::Vop3p);
         match (mods.sdwa.is_some(), mods.dpp.is_some()) {
-            _ if !is_vector || self.inst.row().operands.is_empty() && !is_long => "",
+            _ if !is_vector || self.inst.row().operands.is_empty() => "",
             (true, _) => "_sdwa",
             (_, true) if is_long => "_e64_dpp",
             (_, true) if shortest == Encoding::Vopc => "",

@@ -8,6 +8,7 @@ mod error;
 
 pub use error::EncodeError;
 
+use crate::decode::MAX_SIZE_BYTES;
 use crate::decode::decode;
 use crate::decode::dual::Half;
 use crate::decode::index::long_form;
@@ -82,8 +83,13 @@ impl Writer {
     fn finish(mut self, layout: &Layout, inst: &Inst) -> Result<Encoded, EncodeError> {
         if let Some(literal) = self.literal {
             let low = layout.size_bytes * 8;
-            self.words |= Bits::new(low + 31, low).put(literal);
             self.size_bytes = layout.size_bytes + 4;
+            if usize::from(self.size_bytes) <= MAX_SIZE_BYTES {
+                self.words |= Bits::new(low + 31, low).put(literal);
+            }
+        }
+        if usize::from(self.size_bytes) > MAX_SIZE_BYTES {
+            return Err(EncodeError::TooLong { size_bytes: self.size_bytes });
         }
         let encoded = Encoded { words: self.words, size_bytes: self.size_bytes };
         match decode(self.target, &encoded.to_vec()) {

@@ -62,17 +62,53 @@ pub struct DoesNotFit {
     pub unit: &'static str,
 }
 
-/// Vector registers that a wave with `vgprs` and `agprs` is given, granules included.
-///
-/// On gfx950 the AGPRs start at a multiple of four after the VGPRs, and both share one file.
+/// What follows from limits alone, so that limits with an error can be checked too.
+impl Limits {
+    /// Vector registers that a wave with `vgprs` and `agprs` is given, granules included.
+    ///
+    /// On gfx950 the AGPRs start at a multiple of four after the VGPRs, and both share one file.
+    pub fn allocated_registers(&self, vgprs: u32, agprs: u32) -> u32 {
+        let used = if agprs == 0 {
+            vgprs
+        } else {
+            vgprs.next_multiple_of(self.accum_offset_granule.max(1)) + agprs
+        };
+        used.max(1).next_multiple_of(self.vgpr_alloc_granule)
+    }
+
+    /// Waves per SIMD that the vector registers allow; 0 when one wave has more than it may address.
+    pub fn waves_by_registers(&self, vgprs: u32, agprs: u32) -> u32 {
+        let is_too_many =
+            vgprs > self.addressable_vgprs.into() || agprs > self.addressable_agprs.into();
+        let allocated = self.allocated_registers(vgprs, agprs);
+        if is_too_many { 0 } else { (self.vgprs_per_simd / allocated).min(self.waves_per_simd) }
+    }
+
+    /// Waves of one workgroup.
+    pub fn waves_per_workgroup(&self, workgroup_work_items: u32) -> u32 {
+        workgroup_work_items.div_ceil(self.wave_width).max(1)
+    }
+
+    /// Workgroups per compute unit that LDS allows, as LLVM computes it: without the allocation granule.
+    pub fn workgroups_by_lds(&self, lds_bytes: u32) -> u32 {
+        match lds_bytes {
+            0 => self.workgroups_per_unit,
+            _ if lds_bytes > self.lds_bytes_per_workgroup => 0,
+            _ => self.lds_bytes_per_unit / lds_bytes,
+        }
+    }
+
+    /// Waves per SIMD that LDS allows for workgroups of a size.
+    pub fn waves_by_lds(&self, lds_bytes: u32, workgroup_work_items: u32) -> u32 {
+        let waves =
+            self.workgroups_by_lds(lds_bytes) * self.waves_per_workgroup(workgroup_work_items);
+        waves.div_ceil(self.simds_per_unit).min(self.waves_per_simd)
+    }
+}
+
+/// [`Limits::allocated_registers`] of a target.
 pub fn allocated_registers(target: Target, vgprs: u32, agprs: u32) -> u32 {
-    let limits = target.limits();
-    let used = if agprs == 0 {
-        vgprs
-    } else {
-        vgprs.next_multiple_of(limits.accum_offset_granule.max(1)) + agprs
-    };
-    used.max(1).next_multiple_of(limits.vgpr_alloc_granule)
+    target.limits().allocated_registers(vgprs, agprs)
 }
 
 /// LDS that a workgroup with `lds_bytes` is given, granule included.
@@ -80,29 +116,20 @@ pub fn allocated_lds_bytes(target: Target, lds_bytes: u32) -> u32 {
     lds_bytes.next_multiple_of(target.limits().lds_granule_bytes)
 }
 
-/// Waves per SIMD that the vector registers allow; 0 when one wave has more than it may address.
+/// [`Limits::waves_by_registers`] of a target.
 pub fn waves_by_registers(target: Target, vgprs: u32, agprs: u32) -> u32 {
-    let limits = target.limits();
-    let is_too_many =
-        vgprs > limits.addressable_vgprs.into() || agprs > limits.addressable_agprs.into();
-    let allocated = allocated_registers(target, vgprs, agprs);
-    if is_too_many { 0 } else { (limits.vgprs_per_simd / allocated).min(limits.waves_per_simd) }
+    target.limits().waves_by_registers(vgprs, agprs)
 }
 
-/// Waves of one workgroup.
+/// [`Limits::waves_per_workgroup`] of a target.
 pub fn waves_per_workgroup(target: Target, workgroup_work_items: u32) -> u32 {
-    workgroup_work_items.div_ceil(target.wave_width()).max(1)
+    target.limits().waves_per_workgroup(workgroup_work_items)
 }
 
-/// Workgroups per compute unit that LDS allows, as LLVM computes it: without the allocation granule.
-/// See [`workgroups_by_lds_granules`] for what an allocator in granules can place.
+/// [`Limits::workgroups_by_lds`] of a target. See [`workgroups_by_lds_granules`] for what an allocator in
+/// granules can place.
 pub fn workgroups_by_lds(target: Target, lds_bytes: u32) -> u32 {
-    let limits = target.limits();
-    match lds_bytes {
-        0 => limits.workgroups_per_unit,
-        _ if lds_bytes > limits.lds_bytes_per_workgroup => 0,
-        _ => limits.lds_bytes_per_unit / lds_bytes,
-    }
+    target.limits().workgroups_by_lds(lds_bytes)
 }
 
 /// Workgroups per compute unit that LDS allows when each takes whole granules; never more than
@@ -114,12 +141,9 @@ pub fn workgroups_by_lds_granules(target: Target, lds_bytes: u32) -> u32 {
     workgroups_by_lds(target, if lds_bytes <= limit { rounded.min(limit) } else { lds_bytes })
 }
 
-/// Waves per SIMD that LDS allows for workgroups of a size.
+/// [`Limits::waves_by_lds`] of a target.
 pub fn waves_by_lds(target: Target, lds_bytes: u32, workgroup_work_items: u32) -> u32 {
-    let limits = target.limits();
-    let waves =
-        workgroups_by_lds(target, lds_bytes) * waves_per_workgroup(target, workgroup_work_items);
-    waves.div_ceil(limits.simds_per_unit).min(limits.waves_per_simd)
+    target.limits().waves_by_lds(lds_bytes, workgroup_work_items)
 }
 
 /// Workgroups per compute unit that its workgroup slots allow; one-wave workgroups need no barrier and

@@ -64,11 +64,11 @@ pub enum SpecialReg {
     SrcPrivateBase,
     /// Limit of the scratch aperture.
     SrcPrivateLimit,
-    /// Primitive-ordered pixel shading: wave id.
+    /// Primitive-ordered pixel shading: wave id (gfx950).
     SrcPopsExitingWaveId,
-    /// 1 when VCC is zero.
+    /// 1 when VCC is zero (gfx950).
     SrcVccz,
-    /// 1 when EXEC is zero.
+    /// 1 when EXEC is zero (gfx950).
     SrcExecz,
     /// The scalar condition code as a source.
     SrcScc,
@@ -161,7 +161,8 @@ impl SpecialReg {
     /// The register that `code` names as a scalar operand on `target`.
     ///
     /// Source: CDNA3 and RDNA3 ISA manuals, "scalar operands". M0 and NULL trade places: 124 is M0 on
-    /// gfx950 and NULL on gfx1100, 125 is M0 on gfx1100 and unassigned on gfx950.
+    /// gfx950 and NULL on gfx1100, 125 is M0 on gfx1100 and unassigned on gfx950. gfx1100 has no VCCZ,
+    /// EXECZ and exiting wave id any more (LLVM 22's assembler).
     pub const fn from_code(target: Target, code: u32) -> Option<SpecialReg> {
         let is_gfx950 = matches!(target, Target::Gfx950);
         let reg = match code {
@@ -181,9 +182,9 @@ impl SpecialReg {
             236 => SpecialReg::SrcSharedLimit,
             237 => SpecialReg::SrcPrivateBase,
             238 => SpecialReg::SrcPrivateLimit,
-            239 => SpecialReg::SrcPopsExitingWaveId,
-            251 => SpecialReg::SrcVccz,
-            252 => SpecialReg::SrcExecz,
+            239 if is_gfx950 => SpecialReg::SrcPopsExitingWaveId,
+            251 if is_gfx950 => SpecialReg::SrcVccz,
+            252 if is_gfx950 => SpecialReg::SrcExecz,
             253 => SpecialReg::SrcScc,
             _ => return None,
         };
@@ -210,9 +211,9 @@ impl SpecialReg {
             SpecialReg::SrcSharedLimit => 236,
             SpecialReg::SrcPrivateBase => 237,
             SpecialReg::SrcPrivateLimit => 238,
-            SpecialReg::SrcPopsExitingWaveId => 239,
-            SpecialReg::SrcVccz => 251,
-            SpecialReg::SrcExecz => 252,
+            SpecialReg::SrcPopsExitingWaveId if is_gfx950 => 239,
+            SpecialReg::SrcVccz if is_gfx950 => 251,
+            SpecialReg::SrcExecz if is_gfx950 => 252,
             SpecialReg::SrcScc => 253,
             _ => return None,
         };

@@ -120,6 +120,9 @@ pub enum Effect {
     /// Reads, changes and writes memory at once. Outside LDS, an atomic with SC0 or GLC returns the old value
     /// (in VDST, through a buffer resource in VDATA) and counts as a load; without, it counts as a store.
     Atomic,
+    /// Its VOP3 form reads one scalar value at most, on every target: shifts of 64 bits (LLVM 22,
+    /// `getConstantBusLimit`).
+    OneScalar,
     /// gfx950: the LDS bit sends the loaded data to LDS, at M0, instead of VDATA.
     ToLds,
 }
@@ -277,7 +280,7 @@ words!(effect, Effect:
     reads_exec ReadsExec, writes_exec WritesExec, reads_m0 ReadsM0, trans Trans,
     branch Branch, terminator Terminator, barrier Barrier, load CountsLoad, store CountsStore,
     lgkm CountsLgkm, clamps Clamps, no_clamp NoClamp, short_only ShortOnly, no_long_gfx1100 NoLongGfx1100, no_dpp NoDpp, no_dst_sel NoDstSel, lane_flags LaneFlags,
-    truth_table TruthTable, zeroes_high ZeroesHigh, two_offsets TwoOffsets, swizzles Swizzles, global_only GlobalOnly, atomic Atomic, to_lds ToLds);
+    truth_table TruthTable, zeroes_high ZeroesHigh, two_offsets TwoOffsets, swizzles Swizzles, global_only GlobalOnly, atomic Atomic, one_scalar OneScalar, to_lds ToLds);
 
 pub mod buffer;
 pub mod buffer_atomic;

@@ -30,15 +30,17 @@ fn dense() -> impl Iterator<Item = &'static Row> {
 }
 
 /// `register.bit@lane`, or `register.bit@lane+lane`.
-fn text(fragment: &Fragment, index: Index) -> String {
-    let Place { lane, slot } = fragment.place(index);
+fn text(fragment: &Fragment, Place { lane, slot }: Place) -> String {
     let (register, bit) = fragment.register(slot);
     let copy = fragment.copy().map_or_else(String::new, |by| format!("+{}", lane + by));
     format!("{register}.{bit}@{lane}{copy}")
 }
 
-#[test]
-fn every_element_lies_where_the_calculator_says() {
+/// The first element that a layout puts elsewhere than the calculator; else how many elements of which
+/// operands were compared.
+fn check_layouts(
+    place: impl Fn(&Fragment, Index) -> Place,
+) -> Result<BTreeMap<(&'static str, &'static str), u32>, String> {
     let by_mnemonic: BTreeMap<&str, &Row> = dense().map(|row| (mnemonic(row), row)).collect();
     let mut seen: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     let file = include_str!("vectors/matrix_layouts.txt");
@@ -54,11 +56,41 @@ fn every_element_lies_where_the_calculator_says() {
         assert_eq!(places.len(), fragment.columns() as usize, "{key}");
         assert!(row < fragment.rows() && block < fragment.blocks(), "{key}");
         for (column, expected) in (0..).zip(places) {
-            let got = text(&fragment, Index { block, row, column });
-            assert_eq!(got, expected, "{key}, column {column}");
+            let got = text(&fragment, place(&fragment, Index { block, row, column }));
+            if got != expected {
+                return Err(format!("{key}, column {column}: {got}, not {expected}"));
+            }
             *seen.entry((name, part)).or_default() += 1;
         }
     }
+    Ok(seen)
+}
+
+#[test]
+fn a_planted_error_in_a_layout_is_reported() {
+    let lanes = |fragment: &Fragment, index| {
+        let Place { lane, slot } = fragment.place(index);
+        Place { lane: lane ^ 1, slot }
+    };
+    let words = check_layouts(lanes).expect_err("two lanes are exchanged");
+    assert!(words.contains("column 0"), "{words}");
+    let slots = |fragment: &Fragment, index| {
+        let Place { lane, slot } = fragment.place(index);
+        Place { lane, slot: if fragment.slots() > 2 { slot ^ 2 } else { slot } }
+    };
+    check_layouts(slots).expect_err("registers are exchanged");
+    let transposed = |fragment: &Fragment, Index { block, row, column }| {
+        let is_square = fragment.rows() == fragment.columns();
+        let (row, column) = if is_square { (column, row) } else { (row, column) };
+        fragment.place(Index { block, row, column })
+    };
+    check_layouts(transposed).expect_err("rows and columns are exchanged");
+}
+
+#[test]
+fn every_element_lies_where_the_calculator_says() {
+    let by_mnemonic: BTreeMap<&str, &Row> = dense().map(|row| (mnemonic(row), row)).collect();
+    let seen = check_layouts(Fragment::place).unwrap_or_else(|words| panic!("{words}"));
     for ((name, part), n_elements) in &seen {
         let which = PARTS["ABD".find(part).expect("A, B or D")];
         let fragment = Fragment::of(op(by_mnemonic[name]), which).expect("dense");

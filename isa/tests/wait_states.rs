@@ -14,6 +14,7 @@ use isa::table::Matrix;
 use isa::table::Op;
 use isa::table::Row;
 use isa::table::Salu;
+use isa::wait_states;
 use isa::wait_states::Consumer;
 use isa::wait_states::DRAINING_TRANS;
 use isa::wait_states::DRAINING_VALU;
@@ -233,24 +234,48 @@ fn inserted(line: &Line) -> Remedy {
     }
 }
 
+/// The first disagreement between rows and the witness.
+fn check_rows(target: Target, rows: &[wait_states::Row]) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for line in witness(target) {
+        let Some((producer, consumer)) = pair(&line) else { continue };
+        let row = rows.iter().find(|row| (row.producer, row.consumer) == (producer, consumer));
+        let got = row.map(|row| row.remedy);
+        let is_interlocked = got.is_none() && inserted(&line) == Remedy::States(0);
+        if !is_interlocked && got != Some(inserted(&line)) {
+            return Err(format!("{} then {}: {got:?}", line.producer, line.consumer));
+        }
+        seen.insert((producer, consumer));
+    }
+    let unseen = rows.iter().find(|row| !seen.contains(&(row.producer, row.consumer)));
+    unseen.map_or(Ok(()), |row| Err(format!("no witness: {row:?}")))
+}
+
 #[test]
 fn every_row_has_a_witness_and_agrees_with_it() {
     for target in Target::ALL {
-        let mut seen = BTreeSet::new();
-        for line in witness(target) {
-            let Some((producer, consumer)) = pair(&line) else { continue };
-            let got = remedy(target, producer, consumer);
-            let is_interlocked = got.is_none() && inserted(&line) == Remedy::States(0);
-            assert!(
-                is_interlocked || got == Some(inserted(&line)),
-                "{target}: {} then {}: {got:?}",
-                line.producer,
-                line.consumer
-            );
-            seen.insert((producer, consumer));
-        }
+        check_rows(target, rows(target)).unwrap_or_else(|words| panic!("{target}: {words}"));
         for row in rows(target) {
-            assert!(seen.contains(&(row.producer, row.consumer)), "{target}: no witness: {row:?}");
+            assert_eq!(remedy(target, row.producer, row.consumer), Some(row.remedy));
+        }
+    }
+}
+
+/// Every row with one error: another remedy, or the row gone.
+#[test]
+fn a_planted_error_in_a_row_is_reported() {
+    for target in Target::ALL {
+        for at in 0..rows(target).len() {
+            let mut wrong = rows(target).to_vec();
+            wrong[at].remedy = match wrong[at].remedy {
+                Remedy::States(states) => Remedy::States(states + 1),
+                Remedy::ValuBetween | Remedy::WaitDepctr(_) => Remedy::States(1),
+            };
+            let words = check_rows(target, &wrong).expect_err("the remedy is wrong");
+            assert!(words.contains(" then "), "{words}");
+            let row = wrong.remove(at);
+            let is_needed = rows(target)[at].remedy != Remedy::States(0);
+            assert_eq!(check_rows(target, &wrong).is_err(), is_needed, "{target}: {row:?}");
         }
     }
 }

@@ -65,6 +65,33 @@ pub enum DecodeProblem {
         /// The lowest such bit.
         lowest: u32,
     },
+    /// More scalar values than one instruction can read.
+    #[error("it reads {got} scalar values (registers, VCC, literal), the limit is {limit}")]
+    ScalarReads {
+        /// Different scalar values.
+        got: u32,
+        /// How many there may be.
+        limit: u32,
+    },
+    /// Both halves of a dual-issue pair read the same bank.
+    #[error("source {index} of both halves lies in the same bank: v{x} and v{y}")]
+    SameBank {
+        /// The number of the source.
+        index: usize,
+        /// The register of the X half.
+        x: u8,
+        /// The register of the Y half.
+        y: u8,
+    },
+    /// A jump to a constant.
+    #[error("jumps to a constant, but the address must be in registers")]
+    ConstantAddress,
+    /// A matrix result that overwrites a part of its addend.
+    #[error("the result of {registers} registers overlaps its addend without being the same")]
+    PartialOverlap {
+        /// Registers of each.
+        registers: u32,
+    },
     /// An operand field names nothing that may stand there.
     #[error("field {field:?} {problem}")]
     Operand {

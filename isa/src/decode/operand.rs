@@ -67,7 +67,9 @@ impl Reader {
             Field::Soffset if is_literal(code) => fail(OperandProblem::NoLiteral),
             Field::Soffset => self.scalar(spec, code),
             Field::Vsrc0 if code < VGPR_CODE => fail(OperandProblem::NotVector { code }),
-            _ if !is_matrix_source(spec, code) => fail(OperandProblem::NotVector { code }),
+            _ if !is_matrix_source(layout.encoding, spec, code) => {
+                fail(OperandProblem::NotVector { code })
+            }
             Field::Ssrc0 | Field::Ssrc1 | Field::Ssrc2 if code >= VGPR_CODE => {
                 fail(OperandProblem::NotScalar { code })
             }
@@ -121,16 +123,18 @@ impl Reader {
     }
 
     /// A scalar register or constant; only a register (codes below 128) as destination, address or SMEM
-    /// offset.
+    /// offset, and a register that holds something as buffer resource.
     pub(super) fn scalar(&self, spec: OperandSpec, code: u32) -> Result<Operand, DecodeProblem> {
         const REGISTER_CODES: u32 = 128;
         let is_register_field =
             matches!(spec.field, Field::Sbase | Field::Srsrc | Field::Saddr | Field::Sdst);
+        let is_resource = spec.field == Field::Srsrc || spec.ty == Ty::B128;
+        let is_null = code == SpecialReg::Null.code(self.target).unwrap_or(REGISTER_CODES);
         let needs_register = spec.is_dst || is_register_field || spec.ty == Ty::Mask;
         let fail = |problem| Err(DecodeProblem::Operand { field: spec.field, problem });
         match Operand::from_scalar_code(self.target, code) {
             None => fail(OperandProblem::Unassigned { code }),
-            Some(_) if needs_register && code >= REGISTER_CODES => {
+            Some(_) if needs_register && (code >= REGISTER_CODES || is_resource && is_null) => {
                 fail(OperandProblem::NotRegister { code })
             }
             Some(operand) => Ok(operand),
@@ -209,7 +213,15 @@ impl Reader {
             return if code == must_be { Ok(Operand::None) } else { Err(wrong) };
         }
         let spec = OperandSpec { field: Field::Saddr, is_dst: false, ty: Ty::SAddr };
-        if code == off { Ok(Operand::None) } else { self.scalar(spec, code) }
+        let operand = if code == off { Operand::None } else { self.scalar(spec, code)? };
+        // EXEC is no address (LLVM 22, register classes of SADDR).
+        let no_address = match layout.encoding {
+            Encoding::Scratch => SpecialReg::ExecHi,
+            _ => SpecialReg::ExecLo,
+        };
+        let problem = OperandProblem::NotRegister { code };
+        let wrong = DecodeProblem::Operand { field: Field::Saddr, problem };
+        if operand == no_address.into() { Err(wrong) } else { Ok(operand) }
     }
 
     fn scratch_address(&mut self, layout: &Layout) -> Result<Operand, DecodeProblem> {
@@ -281,12 +293,15 @@ fn is_absent(field: Field, inst: &Inst) -> bool {
 
 /// Whether a matrix operand may have this code: A, B, their scales and the indices of sparse rows are vector registers,
 /// C may also be an inline constant.
-fn is_matrix_source(spec: OperandSpec, code: u32) -> bool {
+fn is_matrix_source(encoding: Encoding, spec: OperandSpec, code: u32) -> bool {
     let is_tile = matches!(spec.ty, Ty::Tile(..) | Ty::MxA | Ty::MxB) && !spec.is_dst;
     let is_inline =
         (128..LITERAL_CODE).contains(&code) && !(209..240).contains(&code) && code <= 248;
     let is_scale = matches!(spec.field, Field::ScaleA | Field::ScaleB);
-    !is_tile && !is_scale || code >= VGPR_CODE || spec.field == Field::Src2 && is_inline
+    let is_indices = encoding == Encoding::Vop3pMai && spec.field == Field::Src2 && !is_tile;
+    !is_tile && !is_scale && !is_indices
+        || code >= VGPR_CODE
+        || spec.field == Field::Src2 && is_inline && !is_indices
 }
 
 /// VOP3P-MAI: the bit that says that an operand lies in accumulation registers. A and B have one each, C

@@ -66,8 +66,8 @@ impl Text<'_> {
             return flag(f, bits & 1 != 0, "fi:1");
         }
         let is_mask = row.operands.first().is_some_and(|spec| spec.ty == Ty::Mask);
-        let has_destination =
-            !(row.has(Effect::LaneFlags) || is_mask && self.inst.mods.dpp.is_some());
+        let has_no_text = is_mask && (self.inst.mods.dpp.is_some() || self.is_hidden(0));
+        let has_destination = !(row.has(Effect::LaneFlags) || has_no_text);
         let tied_sources = usize::from(row.has(Effect::ReadsDst));
         let mut shown: Vec<u8> =
             (0..sources + tied_sources).map(|source| bits >> source & 1).collect();

@@ -68,11 +68,26 @@ impl Text<'_> {
     }
 
     /// The type by which a constant is written: scalar instructions take 16-bit operands from 32-bit
-    /// constants; constants of mixed precision are written as binary16.
+    /// constants; constants of mixed precision, and the classes that a binary16 is tested for, are written
+    /// as binary16; those that are only
+    /// selected as integers; gfx950 takes the shift of an alignment from 32 bits and
+    /// writes the exponent of a scaling as binary16.
     fn text_type(&self, ty: Ty) -> Ty {
+        let specs = self.inst.row().operands;
+        let result = specs.first().map(|spec| spec.ty);
+        let is_class = result == Some(Ty::Mask)
+            && specs.iter().any(|spec| spec.ty == Ty::F16)
+            && specs.iter().any(|spec| spec.ty.is_16_bit() && !spec.ty.is_float());
+        let scales =
+            result == Some(Ty::F16) && specs.iter().any(|spec| !spec.is_dst && spec.ty == Ty::F16);
+        let is_exponent = |ty: Ty| scales && ty.is_16_bit() && !ty.is_float();
         match ty {
             Ty::Mix => Ty::F16,
             _ if ty.is_16_bit() && !is_vector(self.inst.encoding) => Ty::B32,
+            _ if ty.is_16_bit() && is_class => Ty::F16,
+            Ty::F16 if result == Some(Ty::B16) => Ty::B16,
+            _ if is_exponent(ty) && self.target == Target::Gfx950 => Ty::F16,
+            Ty::U16 if result == Some(Ty::B32) && self.target == Target::Gfx950 => Ty::B32,
             _ => ty,
         }
     }

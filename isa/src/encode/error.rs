@@ -1,6 +1,7 @@
 //! Why an instruction cannot be encoded.
 
 use crate::decode::DecodeError;
+use crate::decode::MAX_SIZE_BYTES;
 use crate::format::Encoding;
 use crate::format::Field;
 use crate::inst::Inst;
@@ -69,6 +70,12 @@ pub enum EncodeError {
         wanted: Box<Inst>,
         /// What the bytes mean.
         got: Box<Inst>,
+    },
+    /// The instruction with its literal would be longer than any.
+    #[error("the instruction would take {size_bytes} bytes, the longest has {MAX_SIZE_BYTES}")]
+    TooLong {
+        /// Its size.
+        size_bytes: u8,
     },
     /// The encoding would be no instruction.
     #[error("the encoding is not legal: {0}")]

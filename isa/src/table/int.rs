@@ -22,9 +22,9 @@ rows! {
     VLshlrevB32    {Vop2 0x12 v_lshlrev_b32}    {Vop2 0x18 v_lshlrev_b32}      [vdst:b32 <- src0:u32, src1:b32];
     VLshrrevB32    {Vop2 0x10 v_lshrrev_b32}    {Vop2 0x19 v_lshrrev_b32}      [vdst:b32 <- src0:u32, src1:b32];
     VAshrrevI32    {Vop2 0x11 v_ashrrev_i32}    {Vop2 0x1a v_ashrrev_i32}      [vdst:i32 <- src0:u32, src1:i32];
-    VLshlrevB64    {Vop3 0x28f v_lshlrev_b64}   {Vop3 0x33c v_lshlrev_b64}     [vdst:b64 <- src0:u32, src1:b64];
-    VLshrrevB64    {Vop3 0x290 v_lshrrev_b64}   {Vop3 0x33d v_lshrrev_b64}     [vdst:b64 <- src0:u32, src1:b64];
-    VAshrrevI64    {Vop3 0x291 v_ashrrev_i64}   {Vop3 0x33e v_ashrrev_i64}     [vdst:i64 <- src0:u32, src1:i64];
+    VLshlrevB64    {Vop3 0x28f v_lshlrev_b64}   {Vop3 0x33c v_lshlrev_b64}     [vdst:b64 <- src0:u32, src1:b64] one_scalar;
+    VLshrrevB64    {Vop3 0x290 v_lshrrev_b64}   {Vop3 0x33d v_lshrrev_b64}     [vdst:b64 <- src0:u32, src1:b64] one_scalar;
+    VAshrrevI64    {Vop3 0x291 v_ashrrev_i64}   {Vop3 0x33e v_ashrrev_i64}     [vdst:i64 <- src0:u32, src1:i64] one_scalar;
     VBfeU32        {Vop3 0x1c8 v_bfe_u32}       {Vop3 0x210 v_bfe_u32}         [vdst:u32 <- src0:u32, src1:u32, src2:u32];
     VBfeI32        {Vop3 0x1c9 v_bfe_i32}       {Vop3 0x211 v_bfe_i32}         [vdst:i32 <- src0:i32, src1:u32, src2:u32];
     VBfiB32        {Vop3 0x1ca v_bfi_b32}       {Vop3 0x212 v_bfi_b32}         [vdst:b32 <- src0:b32, src1:b32, src2:b32];
