@@ -173,3 +173,12 @@ fn the_exponential_agrees_with_another_implementation() {
 fn the_exponential_agrees_with_another_implementation_everywhere() {
     assert_eq!(wrong_exponentials(0..=u32::MAX), []);
 }
+
+#[test]
+fn angles_that_are_no_numbers_have_no_sine() {
+    for (angle, nan) in
+        [(0x7f80_0001, 0x7fc0_0001), (0xffc1_2345, 0xffc1_2345), (INF32, 0x7fc0_0000)]
+    {
+        assert_eq!((sin32(angle), cos32(angle)), (nan, nan), "{angle:#x}");
+    }
+}

@@ -4,7 +4,7 @@
 //! last place). Here every function is computed in binary64 and rounded once, so the result is within
 //! half a unit of the exact one: approximate, and the same on every host.
 
-use super::{CANONICAL_NAN32, SIGN32, canonical, flush32};
+use super::{SIGN32, canonical, flush32};
 
 #[inline(always)]
 fn through_f64(a: u32, function: impl Fn(f64) -> f64) -> u32 {
@@ -90,12 +90,12 @@ pub(crate) fn cos32(a: u32) -> u32 {
 /// Source: RDNA3 ISA manual, `V_SIN_F32`: valid input domain −256 to 256.
 fn turn(a: u32, function: impl Fn(f64) -> f64) -> u32 {
     let value = f64::from(f32::from_bits(flush32(a)));
-    if value.is_infinite() {
-        return CANONICAL_NAN32;
+    if !value.is_finite() {
+        return canonical(f32::NAN, [a]);
     }
     let fraction = if value.abs() <= 256.0 { value - libm::trunc(value) } else { 0.0 };
     let result = function(fraction * core::f64::consts::TAU) as f32;
-    flush32(if value == 0.0 && result == 0.0 { a & SIGN32 } else { canonical(result, [a]) })
+    flush32(if value == 0.0 && result == 0.0 { a & SIGN32 } else { result.to_bits() })
 }
 
 /// log₂ in binary64, −∞ for either zero.
