@@ -39,24 +39,27 @@ def layer_norm(x, gain, bias, y, n, pitch, epsilon, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def gemm(a, b, c, m, n, k, lda, ldb, ldc, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+def gemm(
+    a, b, c, m, n, k, lda, ldb, ldc,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SUM: tl.constexpr,
+):
     row = tl.program_id(0) * M + tl.arange(0, M)
     column = tl.program_id(1) * N + tl.arange(0, N)
     depth = tl.arange(0, K)
-    total = tl.zeros([M, N], tl.float32)
+    total = tl.zeros([M, N], SUM)
     for start in range(0, k, K):
         inner = start + depth
         left = tl.load(
             a + row[:, None] * lda + inner[None, :],
             mask=(row[:, None] < m) & (inner[None, :] < k),
-            other=0.0,
+            other=0,
         )
         right = tl.load(
             b + inner[:, None] * ldb + column[None, :],
             mask=(inner[:, None] < k) & (column[None, :] < n),
-            other=0.0,
+            other=0,
         )
-        total = tl.dot(left, right, total)
+        total = tl.dot(left, right, total, out_dtype=SUM)
     tl.store(
         c + row[:, None] * ldc + column[None, :],
         total,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import triton
+import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
@@ -142,7 +143,7 @@ def gemm_of(dtype, name, bits):
         types = {"a": name, "b": name, "c": "*fp32"}
         sizes = {"m": m, "n": n, "k": k, "lda": lda, "ldb": ldb, "ldc": ldc}
         types |= {size: "i32" for size in sizes}
-        constants = {"M": 32, "N": 32, "K": 32}
+        constants = {"M": 32, "N": 32, "K": 32, "SUM": tl.float32}
         arguments = {"a": a, "b": b, "c": c} | {s: f"i32:{v}" for s, v in sizes.items()}
         got = run(kernels.gemm, types, constants, (3, 3), arguments)["c"]
         left, right = (array.astype(np.float64) for array in (a[:, :k], b[:, :n]))
@@ -153,6 +154,22 @@ def gemm_of(dtype, name, bits):
 
     case.__name__ = f"gemm_{bits}"
     return case
+
+
+def gemm_i8(run, random):
+    m, n, k = 83, 150, 203
+    lda, ldb, ldc = k + 3, n + 10, n + 1
+    a = random.integers(-128, 128, (m, lda)).astype(np.int8)
+    b = random.integers(-128, 128, (k, ldb)).astype(np.int8)
+    c = np.full((m, ldc), -1, np.int32)
+    sizes = {"m": m, "n": n, "k": k, "lda": lda, "ldb": ldb, "ldc": ldc}
+    types = {"a": "*i8", "b": "*i8", "c": "*i32"} | {size: "i32" for size in sizes}
+    constants = {"M": 64, "N": 64, "K": 64, "SUM": tl.int32}
+    arguments = {"a": a, "b": b, "c": c} | {s: f"i32:{v}" for s, v in sizes.items()}
+    got = run(kernels.gemm, types, constants, (2, 3), arguments)["c"]
+    close(got[:, :n], a[:, :k].astype(np.int64) @ b[:, :n].astype(np.int64), 0)
+    if (got[:, n:] != -1).any():
+        raise RuntimeError("something was written between the rows")
 
 
 def attention(run, random):
@@ -183,7 +200,9 @@ def attention(run, random):
     untouched(got[queries:])
 
 
-CASES = [softmax, layer_norm, gemm_of(np.float16, "*fp16", "f16"), gemm_of(np.float32, "*fp32", "f32"), attention]
+CASES = [
+    softmax, layer_norm, gemm_of(np.float16, "*fp16", "f16"), gemm_of(np.float32, "*fp32", "f32"), gemm_i8, attention,
+]
 
 
 def main():

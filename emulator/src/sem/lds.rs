@@ -9,7 +9,7 @@ use crate::checks::undefined;
 use crate::exec::{Exec, Outcome};
 use crate::operand::{Dest, Source, Span};
 use crate::prepare::Prepared;
-use crate::sem::Meaning::{self, Exact, Unsupported};
+use crate::sem::Meaning::{self, Exact};
 use crate::sem::access::{Extend, Space};
 use crate::sem::rows::Memory;
 use crate::taint::Bits;
@@ -37,9 +37,9 @@ pub(crate) fn meaning(op: Lds) -> Meaning {
         Lds::DsLoad2addrStride64B32 => Exact(|x, i| x.lds_load_pair::<4>(i, 256)),
         Lds::DsLoad2addrB64 => Exact(|x, i| x.lds_load_pair::<8>(i, 8)),
         Lds::DsLoad2addrStride64B64 => Exact(|x, i| x.lds_load_pair::<8>(i, 512)),
-        Lds::DsReadB64TrB16 => Exact(|x, i| x.lds_load_transposed(i)),
+        Lds::DsReadB64TrB16 => Exact(|x, i| x.lds_load_transposed::<4>(i)),
         // The lane map of the 8-bit form has no independent witness.
-        Lds::DsReadB64TrB8 => Unsupported,
+        Lds::DsReadB64TrB8 => Exact(|x, i| x.lds_load_transposed::<8>(i)),
 
         // Stores.
         Lds::DsStoreB8 => Exact(|x, i| x.lds_store::<1>(i, 0)),
@@ -136,57 +136,50 @@ impl Exec<'_> {
         Ok(())
     }
 
-    /// Blocks of 16 lanes read four halves each, a row-major 4 × 16 matrix, and lane `c` of the block gets
-    /// column `c`: its half `r` comes from lane `4r + c/4`, half `c % 4`.
+    /// Blocks of 16 lanes read N elements of 64 / N bits each, a row-major N × 16 matrix, and lane `c` of the block
+    /// gets column `c`: its element `r` comes from lane `(16 / N)·r + c / N`, element `c % N`.
     ///
-    /// Source: public Triton kernels for gfx950 run against this map.
-    fn lds_load_transposed(&mut self, inst: &Prepared) -> Outcome {
+    /// Source: Triton's kernels for gfx950, which give NumPy's results with this map (`tests/third_party`:
+    /// of 16 bits in the products of halves, of 8 bits in those of bytes).
+    fn lds_load_transposed<const N: usize>(&mut self, inst: &Prepared) -> Outcome {
         self.lds_load::<8>(inst, Extend::Words)?;
         let Dest::Vector(register) = inst.dst[0] else { return Ok(()) };
+        let (bits, mask) = (64 / N, u64::MAX >> (64 - 64 / N));
+        let element = |exec: &Self, lane: usize, r: usize| {
+            let (block, c) = (lane & !15, lane & 15);
+            let (from, shift) = (block + 16 / N * r + c / N, bits * (c % N));
+            let word = exec.wave.vectors.lane_bits(register + (shift / 32) as u16, from);
+            let shift = shift % 32;
+            Bits { value: word.value >> shift & mask, undefined: word.undefined >> shift & mask }
+        };
         for row in 0..self.wave.n_rows() {
-            let half = |lane: usize, r: usize| {
-                let (block, c) = (row * ROW_LANES + (lane & !15), lane & 15);
-                let word = self
-                    .wave
-                    .vectors
-                    .lane_bits(register + (c % 4 / 2) as u16, block + 4 * r + c / 4);
-                let shift = 16 * (c % 2);
-                Bits {
-                    value: word.value >> shift & 0xffff,
-                    undefined: word.undefined >> shift & 0xffff,
+            let columns: [Bits; ROW_LANES] = std::array::from_fn(|lane| {
+                let mut column = Bits::default();
+                for r in 0..N {
+                    let element = element(self, row * ROW_LANES + lane, r);
+                    column.value |= element.value << (bits * r);
+                    column.undefined |= element.undefined << (bits * r);
                 }
-            };
-            let pair = |lane: usize, r: usize| {
-                let (low, high) = (half(lane, r), half(lane, r + 1));
-                (
-                    (low.value | high.value << 16) as u32,
-                    (low.undefined | high.undefined << 16) as u32,
-                )
-            };
-            let words: [[(u32, u32); ROW_LANES]; 2] =
-                [0, 2].map(|r| std::array::from_fn(|lane| pair(lane, r)));
-            let lanes = self.wave.active_row(row);
-            for (word, pairs) in words.iter().enumerate() {
-                let register = register + word as u16;
-                self.wave.vectors.write_row(
-                    register,
-                    row,
-                    lanes,
-                    u32::MAX,
-                    &pairs.map(|(value, _)| value),
-                );
-                if pairs.iter().any(|(_, undefined)| *undefined != 0) {
-                    self.wave.vectors.taint_row(
-                        register,
-                        row,
-                        lanes,
-                        u32::MAX,
-                        &pairs.map(|(_, undefined)| undefined),
-                    );
-                }
-            }
+                column
+            });
+            self.put_columns(register, row, &columns);
         }
         Ok(())
+    }
+
+    /// Writes a row of 64-bit values to a pair of registers.
+    fn put_columns(&mut self, register: u16, row: usize, columns: &[Bits; ROW_LANES]) {
+        let lanes = self.wave.active_row(row);
+        for word in 0..2_u16 {
+            let part = |bits: u64| (bits >> (32 * word)) as u32;
+            let values = columns.map(|column| part(column.value));
+            let undefined = columns.map(|column| part(column.undefined));
+            let vectors = &mut self.wave.vectors;
+            vectors.write_row(register + word, row, lanes, u32::MAX, &values);
+            if undefined.iter().any(|bits| *bits != 0) {
+                vectors.taint_row(register + word, row, lanes, u32::MAX, &undefined);
+            }
+        }
     }
 
     /// Adds or takes the number of active lanes at M0 + offset, once for the wave; every active lane gets
