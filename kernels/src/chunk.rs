@@ -1,6 +1,8 @@
 //! Chunked prefill: what its kernels share.
 
+pub mod fused;
 mod gates;
+mod inputs;
 mod operand;
 pub mod scan;
 pub mod tile;
@@ -56,13 +58,32 @@ impl<'k> Lds<'k> {
     }
 }
 
+/// Where the stage tensors of one chunk of one value head are.
+#[derive(Clone)]
+pub(crate) struct Stage<'k> {
+    /// `[C, C]`.
+    pub a: Operand<'k>,
+    /// `[C, K]`.
+    pub gk: Operand<'k>,
+    /// `[C, K]`.
+    pub gq: Operand<'k>,
+    /// `[C, C]`.
+    pub aqk: Operand<'k>,
+    /// `[K, C]`.
+    pub kt: Operand<'k>,
+    /// `[1, K]`, or `[1, 1]` where a head has one gate.
+    pub dec: View<'k>,
+}
+
 /// The first field of a legal spec for which no kernel is written, with its value.
 pub(crate) fn not_emitted(spec: &ChunkSpec) -> Option<(&'static str, &'static str)> {
     let common = spec.common();
     let tile = match spec {
         ChunkSpec::Tile(spec) => Some(&spec.tile),
-        ChunkSpec::Scan(_) | ChunkSpec::Fused(_) => None,
+        ChunkSpec::Fused(spec) => Some(&spec.tile),
+        ChunkSpec::Scan(_) => None,
     };
+    let fetches_ahead = matches!(spec, ChunkSpec::Fused(spec) if spec.scan.prefetch);
     let of_tile = tile.and_then(|tile| match () {
         () if tile.decay == DecayForm::SubChunks => Some(("decay", tile.decay.name())),
         () if tile.lds_overlay => Some(("lds_overlay", "true")),
@@ -72,6 +93,7 @@ pub(crate) fn not_emitted(spec: &ChunkSpec) -> Option<(&'static str, &'static st
     match () {
         () if !is_token_major => Some(("layout", common.layout.name())),
         () if common.checked => Some(("checked", "true")),
+        () if fetches_ahead => Some(("prefetch", "true")),
         () => of_tile,
     }
 }

@@ -75,9 +75,7 @@ pub fn build_chunk(spec: &ChunkSpec) -> Result<Kernel, KernelError> {
     let built = match spec {
         ChunkSpec::Tile(spec) => chunk::tile::build(&name, spec),
         ChunkSpec::Scan(spec) => chunk::scan::build(&name, spec),
-        ChunkSpec::Fused(_) => {
-            return Err(KernelError::NotEmitted { name, field: "kernel", value: "chunk_fused" });
-        }
+        ChunkSpec::Fused(spec) => chunk::fused::build(&name, spec),
     };
     built.map_err(|errors| KernelError::Build { name, errors })
 }

@@ -77,11 +77,10 @@ impl Bench {
     }
 }
 
-/// Runs the tile kernel, then the scan kernel.
-pub fn run(case: &Case, problem: &Problem) -> Run {
-    let (shape, chunk) = (&problem.shape, case.chunk as usize);
-    let (table, sequences) = tables(problem.cu_seqlens.as_ref().expect("packed"), chunk as i64);
-    let (n_chunks, heads) = (table.len() / 4, shape.value_heads);
+/// A device with the problem's tensors, and its chunks and sequences.
+fn prepare(case: &Case, problem: &Problem) -> (Bench, Vec<i32>, Vec<i32>) {
+    let chunk = i64::from(case.chunk);
+    let (table, sequences) = tables(problem.cu_seqlens.as_ref().expect("packed"), chunk);
     let device = EmulatedDevice::new(Target::Gfx950, emulator::Options::default());
     let mut bench = Bench { device, buffers: Vec::new() };
     let ints = |values: &[i32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
@@ -107,6 +106,25 @@ pub fn run(case: &Case, problem: &Problem) -> Run {
     for (name, bytes) in given.into_iter().chain(gates) {
         bench.add(name, Some(&bytes), bytes.len() as u64);
     }
+    bench.add("o", None, problem.shape.v_len() as u64 * 2);
+    bench.add("ht", None, state.len() as u64 * 4);
+    (bench, table, sequences)
+}
+
+/// Runs the fused kernel: outputs and states.
+pub fn run_fused(case: &Case, problem: &Problem) -> (Stored, Vec<f64>) {
+    let (mut bench, _, sequences) = prepare(case, problem);
+    let kernel = kernels::build_chunk(&ChunkSpec::Fused(case.fused())).expect("it builds");
+    let grid = [case.value_splits, case.value_heads, sequences.len() as u32 / 2];
+    bench.launch(&kernel, grid, problem.scale);
+    (bench.stored("o", Dtype::Bf16), bench.stored("ht", Dtype::F32).to_f64())
+}
+
+/// Runs the tile kernel, then the scan kernel.
+pub fn run(case: &Case, problem: &Problem) -> Run {
+    let (shape, chunk) = (&problem.shape, case.chunk as usize);
+    let (mut bench, table, sequences) = prepare(case, problem);
+    let (n_chunks, heads) = (table.len() / 4, shape.value_heads);
     let specs = [ChunkSpec::Tile(case.tile()), ChunkSpec::Scan(case.scan())];
     let [tile, scan] = specs.map(|spec| kernels::build_chunk(&spec).expect("it builds"));
     let per_chunk = |elements: usize| (n_chunks * heads * elements) as u64;
@@ -129,8 +147,6 @@ pub fn run(case: &Case, problem: &Problem) -> Run {
         let size = if dtype == Dtype::F32 { 4 } else { 2 };
         bench.add(name, None, per_chunk(elements) * size);
     }
-    bench.add("o", None, shape.v_len() as u64 * 2);
-    bench.add("ht", None, state.len() as u64 * 4);
     bench.launch(&tile, [n_chunks as u32, heads as u32, 1], problem.scale);
     let n_sequences = sequences.len() as u32 / 2;
     bench.launch(&scan, [case.value_splits, heads as u32, n_sequences], problem.scale);

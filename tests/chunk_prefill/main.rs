@@ -1,10 +1,10 @@
-//! The tile and scan kernels of chunked prefill on the emulator against float64: stage tensors, outputs and states;
+//! The kernels of chunked prefill on the emulator against float64: stage tensors, outputs and states;
 //! padding and outputs hold NaN before the launch.
 
 mod launch;
 mod reference;
 
-use launch::{Run, run};
+use launch::{Run, run, run_fused};
 use oracle::inputs::{GatePattern, GateRange, PrefillGates, PrefillSample, prefill};
 use oracle::measure::{rmse_ratio, triangle_rmse_ratios};
 use oracle::prefill::{Beta, Outputs, Problem, serial, tile};
@@ -13,7 +13,8 @@ use specs::chunk::{
     Accuracy, BetaForm, ChunkCommon, ChunkGate, DecayForm, ScanPart, TilePart, TokenLayout,
 };
 use specs::{
-    ChunkSpec, Dtype, Family, Gate, HeadMap, KdaChunkScanSpec, KdaTileSpec, StateLayout, Target,
+    ChunkSpec, Dtype, Family, Gate, HeadMap, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec,
+    StateLayout, Target,
 };
 
 /// What varies between the tests.
@@ -31,6 +32,8 @@ struct Case {
     /// Gates and step sizes are made from raw ones.
     raw: Option<Raw>,
     qk_l2norm: bool,
+    /// Of the scan kernel; the fused kernel has none.
+    prefetch: bool,
 }
 
 /// How gates and step sizes are made: bounded sigmoid (KDA) or softplus (Gated DeltaNet).
@@ -56,6 +59,7 @@ const KDA: Case = Case {
     state_layout: StateLayout::KFirst,
     raw: None,
     qk_l2norm: false,
+    prefetch: true,
 };
 
 impl Case {
@@ -115,10 +119,17 @@ impl Case {
             initial_state: true,
             final_state: true,
             scan_atom_m: 16,
-            prefetch: true,
+            prefetch: self.prefetch,
         };
         let waves = self.head_v / self.value_splits / 16;
         KdaChunkScanSpec { common: self.common(waves), scan }
+    }
+
+    /// Of the scan kernel's waves, without fetching ahead.
+    fn fused(&self) -> KdaChunkFusedSpec {
+        let KdaChunkScanSpec { common, scan } = self.scan();
+        let scan = ScanPart { prefetch: false, ..scan };
+        KdaChunkFusedSpec { common, tile: self.tile().tile, scan }
     }
 
     fn problem(&self, ends: &[i64], gates: GatePattern, beta: (f64, f64)) -> Problem {
@@ -349,25 +360,94 @@ fn norms_are_right() {
     }
 }
 
-/// The same problem of one sequence, cut short.
-fn first_tokens(problem: &Problem, tokens: usize) -> Problem {
+/// Some tokens of a problem as one sequence that starts from this state.
+fn part(problem: &Problem, tokens: std::ops::Range<usize>, state: &[f32]) -> Problem {
+    let all = problem.shape.tokens;
     let share = |x: &Stored| {
         let bytes = x.to_le_bytes();
-        let kept = &bytes[..bytes.len() / problem.shape.tokens * tokens];
+        let row = bytes.len() / all;
+        let kept = &bytes[tokens.start * row..tokens.end * row];
         Stored::from_le_bytes("a cut", x.dtype(), kept).expect("whole elements")
     };
     let (Beta::Given(beta), GateInput::LogDecay(g)) = (&problem.beta, &problem.gate) else {
         panic!("given steps and gates");
     };
+    let gates = g.len() / all;
     Problem {
-        shape: DeltaShape { tokens, ..problem.shape },
-        cu_seqlens: Some(vec![0, tokens as i64]),
+        shape: DeltaShape { tokens: tokens.len(), ..problem.shape },
+        cu_seqlens: Some(vec![0, tokens.len() as i64]),
         q: share(&problem.q),
         k: share(&problem.k),
         v: share(&problem.v),
         beta: Beta::Given(share(beta)),
-        gate: GateInput::LogDecay(g[..g.len() / problem.shape.tokens * tokens].to_vec()),
+        gate: GateInput::LogDecay(g[tokens.start * gates..tokens.end * gates].to_vec()),
+        initial_state: Some(state.to_vec()),
         ..problem.clone()
+    }
+}
+
+fn initial_state(problem: &Problem) -> &[f32] {
+    problem.initial_state.as_deref().expect("an initial state")
+}
+
+/// Cut at a multiple of the chunk, the state handed on, a sequence gives the same bits.
+#[test]
+fn cuts_at_chunks_change_no_bit() {
+    for family in [Family::Kda, Family::Gdn] {
+        let case = Case { family, head_k: 64, ..KDA };
+        let problem = case.problem(&[0, 75], GatePattern::Random(-0.5), (0.0, 1.0));
+        let whole = run(&case, &problem);
+        let first = run(&case, &part(&problem, 0..32, initial_state(&problem)));
+        let handed: Vec<f32> = first.state.iter().map(|&s| s as f32).collect();
+        let second = run(&case, &part(&problem, 32..75, &handed));
+        assert!(second.state == whole.state, "states of {case:?}");
+        let both = [first.o.to_le_bytes(), second.o.to_le_bytes()].concat();
+        assert!(both == whole.o.to_le_bytes(), "o of {case:?}");
+    }
+}
+
+/// What a sequence gives does not depend on the others of its batch.
+#[test]
+fn alone_gives_the_bits_of_a_batch() {
+    let problem = KDA.problem(&[0, 40, 75], GatePattern::Random(-0.5), (0.0, 1.0));
+    let batch = run(&KDA, &problem);
+    let (states, o) = (initial_state(&problem), batch.o.to_le_bytes());
+    let (of_sequence, of_token) = (states.len() / 2, o.len() / 75);
+    for (sequence, tokens) in [0..40, 40..75].into_iter().enumerate() {
+        let here = sequence * of_sequence..(sequence + 1) * of_sequence;
+        let alone = run(&KDA, &part(&problem, tokens.clone(), &states[here.clone()]));
+        assert!(alone.state == batch.state[here], "the state of sequence {sequence}");
+        let want = &o[tokens.start * of_token..tokens.end * of_token];
+        assert!(alone.o.to_le_bytes() == want, "o of sequence {sequence}");
+    }
+}
+
+/// Fetching the next chunk's tensors ahead changes no bit.
+#[test]
+fn fetching_ahead_changes_no_bit() {
+    let problem = KDA.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
+    let (ahead, plain) = (run(&KDA, &problem), run(&Case { prefetch: false, ..KDA }, &problem));
+    assert!(ahead.o.to_le_bytes() == plain.o.to_le_bytes() && ahead.state == plain.state);
+}
+
+/// The fused kernel has the phases of the other two: the same bits where gates are summed by as many groups.
+#[test]
+fn fused_gives_the_bits_of_split() {
+    let one = Case { head_k: 64, ..KDA };
+    let pairs = Case { chunk: 16, accuracy: Accuracy::Bf16Split, ..KDA };
+    let raw = Raw { range: GateRange::Trained, dt_bias: true, beta: BetaForm::Sigmoid };
+    let raw = Case { raw: Some(raw), qk_l2norm: true, ..one };
+    let halves = Case { head_v: 128, value_splits: 2, state_layout: StateLayout::VFirst, ..KDA };
+    for case in [KDA, one, pairs, raw, halves] {
+        for family in [Family::Kda, Family::Gdn] {
+            let case = Case { family, ..case };
+            let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
+            let problem = if case.qk_l2norm { unnormed(problem) } else { problem };
+            let split = run(&case, &problem);
+            let (o, state) = run_fused(&case, &problem);
+            assert!(o.to_le_bytes() == split.o.to_le_bytes(), "o of {case:?}");
+            assert!(state == split.state, "states of {case:?}");
+        }
     }
 }
 
@@ -378,7 +458,7 @@ fn no_output_depends_on_a_later_row() {
     let whole = run(&KDA, &problem).o.to_le_bytes();
     let row = (KDA.value_heads * KDA.head_v) as usize * 2;
     for tokens in [1, 2, 17, 31, 39] {
-        let cut = first_tokens(&problem, tokens);
+        let cut = part(&problem, 0..tokens, initial_state(&problem));
         let part = run(&KDA, &cut).o.to_le_bytes();
         assert!(part == whole[..tokens * row], "the first {tokens} of 40 tokens");
     }

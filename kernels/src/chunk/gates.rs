@@ -5,17 +5,19 @@ use dsl::{Expr, KernelBuilder, View};
 use specs::chunk::ChunkGate;
 use specs::{Gate, KdaTileSpec};
 
-use super::{Rows, dtype};
+use super::dtype;
 use crate::gates;
 
-/// The gates of one chunk of one value head.
+/// The gates of one value head.
+#[derive(Clone)]
 pub(crate) struct ChunkGates<'k> {
-    /// Log decays in nats, or raw gates: `[C, K]`, or `[C, 1]` where a head has one gate.
+    /// Log decays in nats, or raw gates: `[tokens, K]`, or `[tokens, 1]` where a head has one gate; `[C, ..]` of a chunk.
     given: View<'k>,
     raw: Option<Raw<'k>>,
 }
 
 /// What turns raw gates into log decays.
+#[derive(Clone)]
 struct Raw<'k> {
     gate: Gate,
     rate: Expr<'k>,
@@ -29,7 +31,6 @@ impl<'k> ChunkGates<'k> {
     pub(crate) fn declare(
         k: &'k KernelBuilder,
         spec: &KdaTileSpec,
-        rows: Rows<'k>,
         head: Expr<'k>,
     ) -> ChunkGates<'k> {
         let (common, heads) = (&spec.common, Some(spec.common.value_heads));
@@ -55,8 +56,12 @@ impl<'k> ChunkGates<'k> {
             rate: gates::rate(k.input("a_log", Scalar::F32, &[heads]).load(head)),
             dt_bias: has_bias.then(|| k.input("dt_bias", Scalar::F32, &[heads, channels]).at(head)),
         });
-        let given = given.window((rows.first, 0, 0)).first_rows(common.chunk).pick(1, head);
-        ChunkGates { given, raw }
+        ChunkGates { given: given.pick(1, head), raw }
+    }
+
+    /// Those of the rows that `part` takes.
+    pub(crate) fn of_chunk(&self, part: impl Fn(&View<'k>) -> View<'k>) -> ChunkGates<'k> {
+        ChunkGates { given: part(&self.given), raw: self.raw.clone() }
     }
 
     /// Log decays in nats of `lanes` neighbouring channels of a row.

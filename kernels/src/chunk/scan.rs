@@ -10,24 +10,66 @@ use dsl::{Atom, Expr, KernelBuilder, Mask, View, WaveTile};
 use specs::{KdaChunkScanSpec, StateLayout};
 
 use super::operand::product;
-use super::{CHUNK_ROW, Lds, Rows, add_products, dtype};
+use super::{CHUNK_ROW, Lds, Rows, Stage, add_products, dtype};
 
 /// The kernel of a legal spec, grid (value splits, value heads, sequences).
 pub fn build(name: &str, spec: &KdaChunkScanSpec) -> Result<Kernel, Vec<BuildError>> {
     let k = KernelBuilder::new(name, spec.common.target, spec.common.workgroup_size());
-    Scan::declare(&k, spec).run();
+    let lds = Lds::declare(&k, &spec.lds_map());
+    let sequence = Sequence::declare(&k);
+    let tensors = Tensors::declare(&k, spec, &lds);
+    let [first, end] = sequence.chunks;
+    let scan = Scan::declare(&k, spec, &lds, sequence, stage_in_lds(&lds));
+    if spec.scan.prefetch {
+        let some = Mask::Where(first.lt(end));
+        let ahead = some.or_zeros(|| tensors.fetch(first));
+        let carried = (scan.initial_state(), ahead);
+        let (state, _) = k.for_range(first, end, 1, carried, |chunk, (state, ahead)| {
+            tensors.put(&ahead);
+            let ahead = tensors.fetch((chunk + 1).min(end - 1));
+            (scan.chunk(chunk, state), ahead)
+        });
+        scan.finish(&state);
+    } else {
+        scan.through(|chunk| tensors.put(&tensors.fetch(chunk)));
+    }
     k.finish()
 }
 
+fn stage_in_lds<'k>(lds: &Lds<'k>) -> Stage<'k> {
+    let [a, gk, gq, aqk, kt] = ["a", "gk", "gq", "aqk", "kt"].map(|name| lds.operand(name));
+    Stage { a, gk, gq, aqk, kt, dec: lds.view("dec") }
+}
+
+/// The chunks of the workgroup's sequence.
+#[derive(Clone)]
+pub(crate) struct Sequence<'k> {
+    /// The chunks of all sequences.
+    pub table: View<'k>,
+    /// The sequence's first chunk in the table, and the end of its chunks.
+    pub chunks: [Expr<'k>; 2],
+}
+
+impl<'k> Sequence<'k> {
+    /// Declares the tables.
+    #[track_caller]
+    pub(crate) fn declare(k: &'k KernelBuilder) -> Sequence<'k> {
+        let table = k.input("chunks", Scalar::I32, &[None, Some(CHUNK_ROW)]);
+        let sequences = k.input("sequences", Scalar::I32, &[None, Some(2)]);
+        let row = sequences.at(k.workgroup_id_z());
+        let first = row.load(0);
+        Sequence { table, chunks: [first, first + row.load(1)] }
+    }
+}
+
 /// One sequence's state, by columns of V of one value head.
-struct Scan<'k, 's> {
+pub(crate) struct Scan<'k, 's> {
     k: &'k KernelBuilder,
     spec: &'s KdaChunkScanSpec,
-    lds: Lds<'k>,
-    table: View<'k>,
-    /// The sequence's first chunk in the table, and the end of its chunks.
-    chunks: [Expr<'k>; 2],
-    tensors: Vec<Tensor<'k>>,
+    lds: &'s Lds<'k>,
+    sequence: Sequence<'k>,
+    /// The stage tensors of the chunk.
+    stage: Stage<'k>,
     /// `[tokens, V]` of the value head.
     v: View<'k>,
     o: View<'k>,
@@ -38,24 +80,19 @@ struct Scan<'k, 's> {
     column_here: Expr<'k>,
 }
 
-/// A stage tensor of the value head: `[chunks, rows, columns]` in global memory, and its buffer in LDS.
-struct Tensor<'k> {
-    global: View<'k>,
-    lds: View<'k>,
-    vectors: TileVectors<'k>,
-}
-
 impl<'k, 's> Scan<'k, 's> {
-    fn declare(k: &'k KernelBuilder, spec: &'s KdaChunkScanSpec) -> Scan<'k, 's> {
+    /// Declares values, outputs and states.
+    #[track_caller]
+    pub(crate) fn declare(
+        k: &'k KernelBuilder,
+        spec: &'s KdaChunkScanSpec,
+        lds: &'s Lds<'k>,
+        sequence: Sequence<'k>,
+        stage: Stage<'k>,
+    ) -> Scan<'k, 's> {
         let (common, part) = (&spec.common, &spec.scan);
         let heads = Some(common.value_heads);
-        let (head, sequence) = (k.workgroup_id_y(), k.workgroup_id_z());
-        let lds = Lds::declare(k, &spec.lds_map());
-
-        let table = k.input("chunks", Scalar::I32, &[None, Some(CHUNK_ROW)]);
-        let sequences = k.input("sequences", Scalar::I32, &[None, Some(2)]);
-        let tensors = lds.names().map(|name| Tensor::declare(k, spec, &lds, name, head));
-        let tensors = tensors.collect::<Vec<_>>().into_iter().flatten().collect();
+        let (head, index) = (k.workgroup_id_y(), k.workgroup_id_z());
         let values = [None, heads, Some(part.head_v)];
         let v = k.input("v", dtype(common.dtype), &values).pick(1, head);
         let state = match part.state_layout {
@@ -65,17 +102,14 @@ impl<'k, 's> Scan<'k, 's> {
         let initial = part.initial_state.then(|| k.input("h0", Scalar::F32, &state));
         let o = k.output("o", dtype(common.dtype), &values).pick(1, head);
         let last = part.final_state.then(|| k.output("ht", Scalar::F32, &state));
-        let of_sequence = |view: View<'k>| view.at((sequence, head));
-
-        let first = sequences.load((sequence, 0));
+        let of_sequence = |view: View<'k>| view.at((index, head));
         let column_here = k.wave_id() * part.scan_atom_m;
         Scan {
             k,
             spec,
             lds,
-            table,
-            chunks: [first, first + sequences.load((sequence, 1))],
-            tensors,
+            sequence,
+            stage,
             v,
             o,
             initial: initial.map(of_sequence),
@@ -85,29 +119,23 @@ impl<'k, 's> Scan<'k, 's> {
         }
     }
 
-    fn run(&self) {
-        let [first, end] = self.chunks;
-        let state = self.initial_state();
-        let state = if self.spec.scan.prefetch {
-            let some = Mask::Where(first.lt(end));
-            let ahead = some.or_zeros(|| self.fetch(first));
-            let body = |chunk: Expr<'k>, (state, ahead): (WaveTile<'k>, Vec<Expr<'k>>)| {
-                self.put(&ahead);
-                let ahead = self.fetch((chunk + 1).min(end - 1));
-                (self.chunk(chunk, state), ahead)
-            };
-            self.k.for_range(first, end, 1, (state, ahead), body).0
-        } else {
-            self.k.for_range(first, end, 1, state, |chunk, state| {
-                self.put(&self.fetch(chunk));
-                self.chunk(chunk, state)
-            })
-        };
-        if let Some(last) = &self.last {
-            match self.spec.scan.state_layout {
-                StateLayout::KFirst => state.store(&last.window((0, self.column))),
-                StateLayout::VFirst => state.store_transposed(&last.window((self.column, 0))),
-            }
+    /// The state from the first chunk to the last; `stage` puts a chunk's tensors where they are read.
+    #[track_caller]
+    pub(crate) fn through(&self, stage: impl Fn(Expr<'k>)) {
+        let [first, end] = self.sequence.chunks;
+        let state = self.k.for_range(first, end, 1, self.initial_state(), |chunk, state| {
+            stage(chunk);
+            self.chunk(chunk, state)
+        });
+        self.finish(&state);
+    }
+
+    /// Stores the last state.
+    fn finish(&self, state: &WaveTile<'k>) {
+        let Some(last) = &self.last else { return };
+        match self.spec.scan.state_layout {
+            StateLayout::KFirst => state.store(&last.window((0, self.column))),
+            StateLayout::VFirst => state.store_transposed(&last.window((self.column, 0))),
         }
     }
 
@@ -122,50 +150,37 @@ impl<'k, 's> Scan<'k, 's> {
         })
     }
 
-    /// The work-item's share of a chunk's stage tensors.
-    fn fetch(&self, chunk: Expr<'k>) -> Vec<Expr<'k>> {
-        let share = |tensor: &Tensor<'k>| tensor.vectors.load(&tensor.global.at(chunk));
-        self.tensors.iter().flat_map(share).collect()
-    }
-
-    /// Stores what [`Scan::fetch`] gave to LDS.
-    fn put(&self, vectors: &[Expr<'k>]) {
-        let mut rest = vectors;
-        for tensor in &self.tensors {
-            let (mine, others) = rest.split_at(tensor.vectors.count());
-            tensor.vectors.store(&tensor.lds, mine);
-            rest = others;
-        }
-    }
-
     /// One chunk: its output, and the state after it.
     fn chunk(&self, chunk: Expr<'k>, state: WaveTile<'k>) -> WaveTile<'k> {
         let (k, common, zero) = (self.k, &self.spec.common, self.k.i32(0));
         let (m, depth) = (self.spec.scan.scan_atom_m, common.chunk);
-        let rows = Rows::of(&self.table, chunk);
+        let rows = Rows::of(&self.sequence.table, chunk);
         let (keys, tokens) = (self.atom(common.head_k), self.atom(depth));
         let mine = |name: &str| self.lds.operand(name).window([self.column_here, zero]);
-        let all = |name: &str| self.lds.operand(name);
+        let stage = &self.stage;
         let (mirror, corrected) = (mine("s"), mine("r"));
 
         mirror.store_transposed(&state);
         k.barrier();
-        let seen = product(keys, [depth, m], &all("gk"), &mirror, common.head_k);
+        let seen = product(keys, [depth, m], &stage.gk, &mirror, common.head_k);
         let values = self.values(rows, tokens);
         corrected.store_transposed(&values.zip(&seen, |v, seen| v - seen));
         k.barrier();
-        let update = product(tokens, [depth, m], &all("a"), &corrected, depth);
+        let update = product(tokens, [depth, m], &stage.a, &corrected, depth);
         k.barrier();
         corrected.store_transposed(&update);
         k.barrier();
-        let o = product(keys, [depth, m], &all("gq"), &mirror, common.head_k).by(tokens);
-        self.store(rows, &add_products(o, &all("aqk"), &corrected, depth));
-        let decays = self.lds.view("dec");
+        let o = product(keys, [depth, m], &stage.gq, &mirror, common.head_k).by(tokens);
+        self.store(rows, &add_products(o, &stage.aqk, &corrected, depth));
         let decay = |row| {
-            if common.per_channel_gate() { decays.load((0, row)) } else { decays.load((0, 0)) }
+            if common.per_channel_gate() {
+                stage.dec.load((0, row))
+            } else {
+                stage.dec.load((0, 0))
+            }
         };
         let state = state.map(|s, row, _| s * decay(row)).by(tokens);
-        let state = add_products(state, &all("kt"), &corrected, depth).by(keys);
+        let state = add_products(state, &stage.kt, &corrected, depth).by(keys);
         k.barrier();
         state
     }
@@ -195,6 +210,40 @@ impl<'k, 's> Scan<'k, 's> {
         let (common, m) = (&self.spec.common, self.spec.scan.scan_atom_m);
         let k = specs::chunk::atom_k(common.target, m).min(depth);
         self.k.matrix_atom(dtype(common.accuracy.tile_dtype()), m, k)
+    }
+}
+
+/// The stage tensors of the value head.
+struct Tensors<'k>(Vec<Tensor<'k>>);
+
+/// A stage tensor: `[chunks, rows, columns]` in global memory, and its buffer in LDS.
+struct Tensor<'k> {
+    global: View<'k>,
+    lds: View<'k>,
+    vectors: TileVectors<'k>,
+}
+
+impl<'k> Tensors<'k> {
+    #[track_caller]
+    fn declare(k: &'k KernelBuilder, spec: &KdaChunkScanSpec, lds: &Lds<'k>) -> Tensors<'k> {
+        let head = k.workgroup_id_y();
+        Tensors(lds.names().filter_map(|name| Tensor::declare(k, spec, lds, name, head)).collect())
+    }
+
+    /// The work-item's share of a chunk's stage tensors.
+    fn fetch(&self, chunk: Expr<'k>) -> Vec<Expr<'k>> {
+        let share = |tensor: &Tensor<'k>| tensor.vectors.load(&tensor.global.at(chunk));
+        self.0.iter().flat_map(share).collect()
+    }
+
+    /// Stores what [`Tensors::fetch`] gave to LDS.
+    fn put(&self, vectors: &[Expr<'k>]) {
+        let mut rest = vectors;
+        for tensor in &self.0 {
+            let (mine, others) = rest.split_at(tensor.vectors.count());
+            tensor.vectors.store(&tensor.lds, mine);
+            rest = others;
+        }
     }
 }
 

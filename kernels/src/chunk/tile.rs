@@ -6,25 +6,30 @@
 use dsl::builder::BuildError;
 use dsl::ir::{Kernel, Scalar};
 use dsl::math::{LOG2_E, sigmoid};
-use dsl::{Expr, KernelBuilder, View};
-use specs::HeadMap;
+use dsl::{Expr, KernelBuilder};
 use specs::KdaTileSpec;
 use specs::chunk::{BetaForm, DecayForm};
 
-use super::gates::ChunkGates;
+use super::inputs::Inputs;
 use super::operand::product;
-use super::{CHUNK_ROW, L2_NORM_EPSILON, Lds, Operand, Rows, dtype};
+use super::{CHUNK_ROW, L2_NORM_EPSILON, Lds, Operand, Rows, Stage, dtype};
 
 /// The kernel of a legal spec, grid (chunks, value heads, 1).
 pub fn build(name: &str, spec: &KdaTileSpec) -> Result<Kernel, Vec<BuildError>> {
     let k = KernelBuilder::new(name, spec.common.target, spec.common.workgroup_size());
-    let tile = Tile::declare(&k, spec);
+    let lds = Lds::declare(&k, &spec.lds_map());
+    let table = k.input("chunks", Scalar::I32, &[None, Some(CHUNK_ROW)]);
+    let inputs = Inputs::declare(&k, spec, k.workgroup_id_y());
+    let rows = Rows::of(&table, k.workgroup_id_x());
+    let inputs = inputs.of_chunk(rows, spec.common.chunk);
+    let tile = Tile { k: &k, spec, lds: &lds, rows, inputs, to: &outputs(&k, spec) };
     tile.stage();
     k.barrier();
     tile.norms();
     tile.cumulate();
     k.barrier();
     tile.sweep();
+    tile.decayed_keys();
     k.barrier();
     tile.products();
     k.barrier();
@@ -34,87 +39,52 @@ pub fn build(name: &str, spec: &KdaTileSpec) -> Result<Kernel, Vec<BuildError>> 
     k.finish()
 }
 
-/// One chunk of one value head.
-struct Tile<'k, 's> {
-    k: &'k KernelBuilder,
-    spec: &'s KdaTileSpec,
-    lds: Lds<'k>,
-    rows: Rows<'k>,
-    scale: Expr<'k>,
-    /// `[C, K]` of the chunk's rows.
-    q: View<'k>,
-    key: View<'k>,
-    gates: ChunkGates<'k>,
-    /// `[C]`.
-    beta: View<'k>,
-    a: Operand<'k>,
-    gk: Operand<'k>,
-    gq: Operand<'k>,
-    aqk: Operand<'k>,
-    kt: Operand<'k>,
-    dec: View<'k>,
+/// The stage tensors of the workgroup's chunk in global memory.
+#[track_caller]
+fn outputs<'k>(k: &'k KernelBuilder, spec: &KdaTileSpec) -> Stage<'k> {
+    let common = &spec.common;
+    let (chunk, head_k, tile) = (common.chunk, common.head_k, dtype(common.accuracy.tile_dtype()));
+    let index = (k.workgroup_id_x(), k.workgroup_id_y());
+    let output = |name: &str, elem, [rows, columns]: [u32; 2]| {
+        k.output(name, elem, &[None, Some(common.value_heads), Some(rows), Some(columns)]).at(index)
+    };
+    let pair = |name: &str, shape| {
+        let high = output(name, tile, shape);
+        let low = || output(&format!("{name}_low"), tile, shape);
+        Operand { high, low: common.accuracy.splits_tiles().then(low) }
+    };
+    Stage {
+        a: pair("a", [chunk, chunk]),
+        gk: pair("gk", [chunk, head_k]),
+        gq: pair("gq", [chunk, head_k]),
+        aqk: pair("aqk", [chunk, chunk]),
+        kt: pair("kt", [head_k, chunk]),
+        dec: output("dec", Scalar::F32, [1, channels(spec)]),
+    }
 }
 
-impl<'k, 's> Tile<'k, 's> {
-    fn declare(k: &'k KernelBuilder, spec: &'s KdaTileSpec) -> Tile<'k, 's> {
-        let (common, part) = (&spec.common, &spec.tile);
-        let (chunk, head_k, heads) = (common.chunk, common.head_k, common.value_heads);
-        let channels = if common.per_channel_gate() { head_k } else { 1 };
-        let io = dtype(common.dtype);
-        let tile = dtype(common.accuracy.tile_dtype());
+/// Gates of a row.
+fn channels(spec: &KdaTileSpec) -> u32 {
+    if spec.common.per_channel_gate() { spec.common.head_k } else { 1 }
+}
 
-        let table = k.input("chunks", Scalar::I32, &[None, Some(CHUNK_ROW)]);
-        let keys = [None, Some(part.key_heads), Some(head_k)];
-        let (q, key) = (k.input("q", io, &keys), k.input("k", io, &keys));
-        let beta = k.input("beta", dtype(part.beta_dtype), &[None, Some(heads)]);
-        let scale = k.scalar("scale", Scalar::F32);
-        let index = (k.workgroup_id_x(), k.workgroup_id_y());
-        let output = |name: &str, elem, [rows, columns]: [u32; 2]| {
-            k.output(name, elem, &[None, Some(heads), Some(rows), Some(columns)]).at(index)
-        };
-        let split = |name: &str, shape| Operand {
-            high: output(name, tile, shape),
-            low: common
-                .accuracy
-                .splits_tiles()
-                .then(|| output(&format!("{name}_low"), tile, shape)),
-        };
-        let rows = Rows::of(&table, index.0);
-        let head = index.1;
-        let key_head = match part.head_map {
-            HeadMap::Grouped => head.div_u(heads / part.key_heads),
-            HeadMap::Tiled => head.rem_u(part.key_heads),
-        };
-        // The chunk's rows of one head, as a matrix.
-        let of_head = |view: &View<'k>, head: Expr<'k>| {
-            view.window((rows.first, 0, 0)).first_rows(chunk).pick(1, head)
-        };
-        Tile {
-            k,
-            spec,
-            lds: Lds::declare(k, &spec.lds_map()),
-            rows,
-            scale,
-            q: of_head(&q, key_head),
-            key: of_head(&key, key_head),
-            gates: ChunkGates::declare(k, spec, rows, head),
-            beta: beta.window((rows.first, 0)).first_rows(chunk).pick(1, head),
-            a: split("a", [chunk, chunk]),
-            gk: split("gk", [chunk, head_k]),
-            gq: split("gq", [chunk, head_k]),
-            aqk: split("aqk", [chunk, chunk]),
-            kt: split("kt", [head_k, chunk]),
-            dec: output("dec", Scalar::F32, [1, channels]),
-        }
-    }
+/// One chunk of one value head.
+pub(crate) struct Tile<'k, 's> {
+    pub k: &'k KernelBuilder,
+    pub spec: &'s KdaTileSpec,
+    pub lds: &'s Lds<'k>,
+    pub rows: Rows<'k>,
+    /// Of the chunk.
+    pub inputs: Inputs<'k>,
+    pub to: &'s Stage<'k>,
 }
 
 /// The phases, each between barriers.
 impl<'k> Tile<'k, '_> {
     /// Inputs to LDS, zeros in rows that do not exist: a zero gate leaves the sums where the last row put them.
-    fn stage(&self) {
+    pub(crate) fn stage(&self) {
         let common = &self.spec.common;
-        for (name, from) in [("q", &self.q), ("k", &self.key)] {
+        for (name, from) in [("q", &self.inputs.q), ("k", &self.inputs.key)] {
             let to = self.lds.view(name);
             self.k.tile_vectors(common.chunk, common.head_k, 8).for_each(|row, column| {
                 let keys = self.rows.or_zeros(row, |row| from.load_stored([row, column], 8));
@@ -125,7 +95,7 @@ impl<'k> Tile<'k, '_> {
         let steps = self.lds.view("beta");
         let row = self.k.thread_id();
         self.k.if_(row.lt_u(common.chunk), || {
-            let step = |row| self.step_size(self.beta.load(row));
+            let step = |row| self.step_size(self.inputs.beta.load(row));
             steps.store((0, row), self.rows.or_zeros(row, step));
         });
     }
@@ -134,7 +104,7 @@ impl<'k> Tile<'k, '_> {
         let (common, gates) = (&self.spec.common, self.lds.view("g"));
         if common.per_channel_gate() {
             self.k.tile_vectors(common.chunk, common.head_k, 4).for_each(|row, column| {
-                let g = self.rows.or_zeros(row, |row| self.gates.log_decay(row, column, 4));
+                let g = self.rows.or_zeros(row, |row| self.inputs.gates.log_decay(row, column, 4));
                 gates.store([row, column], g);
             });
             return;
@@ -142,7 +112,7 @@ impl<'k> Tile<'k, '_> {
         let row = self.k.thread_id();
         self.k.if_(row.lt_u(common.chunk), || {
             let channel = self.k.i32(0);
-            let g = self.rows.or_zeros(row, |row| self.gates.log_decay(row, channel, 1));
+            let g = self.rows.or_zeros(row, |row| self.inputs.gates.log_decay(row, channel, 1));
             gates.store((0, row), g);
         });
     }
@@ -156,7 +126,7 @@ impl<'k> Tile<'k, '_> {
     }
 
     /// Inverse lengths of keys and queries to LDS, where the spec asks for them: a row's work-item adds up its squares.
-    fn norms(&self) {
+    pub(crate) fn norms(&self) {
         let (k, common, row) = (self.k, &self.spec.common, self.k.thread_id());
         if !self.spec.tile.qk_l2norm {
             return;
@@ -184,7 +154,7 @@ impl<'k> Tile<'k, '_> {
     }
 
     /// Gates to their sums over the rows so far, in log2.
-    fn cumulate(&self) {
+    pub(crate) fn cumulate(&self) {
         if self.spec.common.per_channel_gate() {
             self.cumulate_channels()
         } else {
@@ -219,9 +189,7 @@ impl<'k> Tile<'k, '_> {
             gates.store(((first, row), channel), (before + *sum) * LOG2_E);
         }
         k.if_(group.eq(groups as i32 - 1), || {
-            let last = (before + sum) * LOG2_E;
-            self.lds.view("gl").store((0, channel), last);
-            self.dec.store((0, channel), last.exp2());
+            self.lds.view("gl").store((0, channel), (before + sum) * LOG2_E);
         });
     }
 
@@ -238,24 +206,24 @@ impl<'k> Tile<'k, '_> {
         k.if_(row.lt_u(chunk), || gates.store((0, row), sum));
         k.if_(row.eq(chunk as i32 - 1), || {
             self.lds.view("gl").store((0, 0), sum);
-            self.dec.store((0, 0), sum.exp2());
         });
     }
 
-    /// Decayed keys and queries to global memory, decay factors to LDS.
-    fn sweep(&self) {
+    /// Decayed keys and queries and the chunk's decays to the stage, decay factors to LDS.
+    pub(crate) fn sweep(&self) {
         let (common, zero) = (&self.spec.common, self.k.i32(0));
         let (keys, queries) = (self.lds.view("k"), self.lds.view("q"));
         let offset = self.spec.anchor_offset_log2();
         let factors = offset.map(|_| ["x", "y", "xq"].map(|name| self.lds.operand(name)));
         self.k.tile_vectors(common.chunk, common.head_k, 8).for_each(|row, column| {
             let key = self.normed(keys.load_vector([row, column], 8), row);
-            let scale = self.norm("q", row).map_or(self.scale, |factor| factor * self.scale);
+            let scale =
+                self.norm("q", row).map_or(self.inputs.scale, |factor| factor * self.inputs.scale);
             let query = queries.load_vector([row, column], 8) * scale;
             let sum = self.sums(row, column);
             let decay = sum.exp2();
-            self.gk.store(row, column, key * decay);
-            self.gq.store(row, column, query * decay);
+            self.to.gk.store(row, column, key * decay);
+            self.to.gq.store(row, column, query * decay);
             if let (Some([x, y, xq]), Some(offset)) = (&factors, offset) {
                 let exponent = (sum - self.sums(zero, column)) + offset as f32;
                 let (up, down) = (exponent.exp2(), (-exponent).exp2());
@@ -264,11 +232,14 @@ impl<'k> Tile<'k, '_> {
                 xq.store(row, column, query * up);
             }
         });
-        self.decayed_keys();
+        let last = self.lds.view("gl");
+        self.k.tile_vectors(1, channels(self.spec), 1).for_each(|row, channel| {
+            self.to.dec.store([row, channel], last.load([row, channel]).exp2());
+        });
     }
 
     /// Kt: eight rows of a channel at a time, neighbours in the result.
-    fn decayed_keys(&self) {
+    pub(crate) fn decayed_keys(&self) {
         let (common, keys) = (&self.spec.common, self.lds.view("k"));
         self.k.tile_vectors(common.head_k, common.chunk, 8).for_each(|channel, row| {
             let last = self.last_sum(channel);
@@ -277,7 +248,7 @@ impl<'k> Tile<'k, '_> {
                 let key = self.normed(keys.load(((row, step), channel)), row + step);
                 decayed.push(key * (last - self.sum(row + step, channel)).exp2());
             }
-            self.kt.store(channel, row, self.k.pack(&decayed));
+            self.to.kt.store(channel, row, self.k.pack(&decayed));
         });
     }
 
@@ -310,7 +281,7 @@ impl<'k> Tile<'k, '_> {
     }
 
     /// The strict lower triangle of β·Akk and the lower triangle of Aqk to LDS.
-    fn products(&self) {
+    pub(crate) fn products(&self) {
         let (k, spec) = (self.k, self.spec);
         let (chunk, m, waves) = (spec.common.chunk, spec.tile.tile_atom_m, spec.common.waves);
         let across = chunk / m;
@@ -360,13 +331,13 @@ impl<'k> Tile<'k, '_> {
         aqk.for_each(|value, i, j| {
             let (i, j) = place(i, j);
             let value = normed(value, lengths("q", i, j));
-            let value = if is_factored { value } else { value * self.scale * decay(i, j) };
+            let value = if is_factored { value } else { value * self.inputs.scale * decay(i, j) };
             queries.store([i, j], j.le_u(i).select(value, zero));
         });
     }
 
     /// `A = (I + T')⁻¹ diag(β)` by forward substitution in f32: a lane of the first wave owns a column.
-    fn solve(&self) {
+    pub(crate) fn solve(&self) {
         let (k, chunk) = (self.k, self.spec.common.chunk);
         let (triangle, steps, solved) =
             (self.lds.view("m"), self.lds.view("beta"), self.lds.view("a"));
@@ -389,13 +360,13 @@ impl<'k> Tile<'k, '_> {
         });
     }
 
-    /// A and Aqk to global memory.
-    fn store(&self) {
+    /// A and Aqk to the stage.
+    pub(crate) fn store(&self) {
         let (chunk, solved, queries) =
             (self.spec.common.chunk, self.lds.view("a"), self.lds.view("aqk"));
         self.k.tile_vectors(chunk, chunk, 8).for_each(|row, column| {
-            self.a.store(row, column, solved.load_vector([row, column], 8));
-            self.aqk.store(row, column, queries.load_vector([row, column], 8));
+            self.to.a.store(row, column, solved.load_vector([row, column], 8));
+            self.to.aqk.store(row, column, queries.load_vector([row, column], 8));
         });
     }
 }
