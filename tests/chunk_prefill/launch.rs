@@ -15,6 +15,8 @@ pub struct Run {
     pub tiles: Vec<(String, Vec<f64>)>,
     pub o: Stored,
     pub state: Vec<f64>,
+    /// Of every launch, in order.
+    pub stats: Vec<emulator::Stats>,
 }
 
 /// First token, rows, sequence and index of every chunk; first chunk and number of chunks of every sequence.
@@ -52,7 +54,7 @@ impl Bench {
         &self.buffers.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}")).1
     }
 
-    fn launch(&mut self, kernel: &Kernel, grid: [u32; 3], scale: f32) {
+    fn launch(&mut self, kernel: &Kernel, grid: [u32; 3], scale: f32) -> emulator::Stats {
         let artefacts = emit::llvm::compile(kernel, &Options::default()).expect("it compiles");
         let module = self.device.load(&artefacts.code_object).expect("it loads");
         let args: Vec<Arg> = kernel
@@ -68,6 +70,7 @@ impl Bench {
         let report = self.device.launch(&function, dims, &args).expect("it runs");
         let emulated = report.emulated.expect("emulated");
         assert_eq!(emulated.findings, [], "{}", kernel.name);
+        emulated.stats
     }
 
     fn stored(&mut self, name: &'static str, dtype: Dtype) -> Stored {
@@ -111,13 +114,14 @@ fn prepare(case: &Case, problem: &Problem) -> (Bench, Vec<i32>, Vec<i32>) {
     (bench, table, sequences)
 }
 
-/// Runs the fused kernel: outputs and states.
-pub fn run_fused(case: &Case, problem: &Problem) -> (Stored, Vec<f64>) {
+/// Runs the fused kernel, which leaves no stage tensors.
+pub fn run_fused(case: &Case, problem: &Problem) -> Run {
     let (mut bench, _, sequences) = prepare(case, problem);
     let kernel = kernels::build_chunk(&ChunkSpec::Fused(case.fused())).expect("it builds");
     let grid = [case.value_splits, case.value_heads, sequences.len() as u32 / 2];
-    bench.launch(&kernel, grid, problem.scale);
-    (bench.stored("o", Dtype::Bf16), bench.stored("ht", Dtype::F32).to_f64())
+    let stats = vec![bench.launch(&kernel, grid, problem.scale)];
+    let (o, state) = (bench.stored("o", Dtype::Bf16), bench.stored("ht", Dtype::F32).to_f64());
+    Run { tiles: Vec::new(), o, state, stats }
 }
 
 /// Runs the tile kernel, then the scan kernel.
@@ -147,9 +151,10 @@ pub fn run(case: &Case, problem: &Problem) -> Run {
         let size = if dtype == Dtype::F32 { 4 } else { 2 };
         bench.add(name, None, per_chunk(elements) * size);
     }
-    bench.launch(&tile, [n_chunks as u32, heads as u32, 1], problem.scale);
+    let of_tile = bench.launch(&tile, [n_chunks as u32, heads as u32, 1], problem.scale);
     let n_sequences = sequences.len() as u32 / 2;
-    bench.launch(&scan, [case.value_splits, heads as u32, n_sequences], problem.scale);
+    let of_scan =
+        bench.launch(&scan, [case.value_splits, heads as u32, n_sequences], problem.scale);
 
     let highs = tensors.into_iter().filter(|(name, ..)| !name.ends_with("_low"));
     let tiles = highs.map(|(name, elements, dtype)| {
@@ -165,6 +170,7 @@ pub fn run(case: &Case, problem: &Problem) -> Run {
         tiles: tiles.collect(),
         o: bench.stored("o", Dtype::Bf16),
         state: bench.stored("ht", Dtype::F32).to_f64(),
+        stats: vec![of_tile, of_scan],
     }
 }
 

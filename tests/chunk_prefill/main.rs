@@ -203,7 +203,7 @@ impl Case {
 /// Runs a problem and compares everything with float64.
 #[track_caller]
 fn judge(case: &Case, problem: &Problem, what: &str) {
-    let Run { tiles, o, state } = run(case, problem);
+    let Run { tiles, o, state, .. } = run(case, problem);
     let want = serial::run(problem).expect("a problem");
     let rounded = Stored::round(Dtype::Bf16, want.o.iter().copied()).to_f64();
     let limits = case.limits(problem, &want, rmse_ratio(&rounded, &want.o));
@@ -444,10 +444,26 @@ fn fused_gives_the_bits_of_split() {
             let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
             let problem = if case.qk_l2norm { unnormed(problem) } else { problem };
             let split = run(&case, &problem);
-            let (o, state) = run_fused(&case, &problem);
-            assert!(o.to_le_bytes() == split.o.to_le_bytes(), "o of {case:?}");
-            assert!(state == split.state, "states of {case:?}");
+            let fused = run_fused(&case, &problem);
+            assert!(fused.o.to_le_bytes() == split.o.to_le_bytes(), "o of {case:?}");
+            assert!(fused.state == split.state, "states of {case:?}");
         }
+    }
+}
+
+/// What 64 tokens of a head cost in wave instructions, K = V = 128: no more than `docs/kernels/kda.md` says, and a
+/// twentieth for other versions of LLVM.
+#[test]
+fn instructions_of_64_tokens() {
+    let case = Case { value_heads: 1, head_v: 128, ..KDA };
+    let problem = case.problem(&[0, 64], GatePattern::Random(-0.5), (0.0, 1.0));
+    let stats = [run(&case, &problem).stats, run_fused(&case, &problem).stats].concat();
+    for (stats, (kernel, most)) in
+        stats.iter().zip([("tile", 7_230_u64), ("scan", 8_398), ("fused", 15_480)])
+    {
+        let sum: u64 = stats.instructions.values().sum();
+        println!("{kernel}: {sum} wave instructions, {:?}", stats.instructions);
+        assert!(sum <= most + most / 20, "{kernel}: {sum} wave instructions");
     }
 }
 
