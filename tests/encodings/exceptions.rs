@@ -84,8 +84,8 @@ const MIXED_DPP: Exception = Exception {
     },
 };
 const WMMA_CONSTANT: Exception = Exception {
-    reason: "LLVM prints 1/(2π) with more digits in integer WMMA and does not read them",
-    applies: |found| found.ours.starts_with("v_wmma_i32") && found.ours.contains("0.15915494"),
+    reason: "LLVM prints 1/(2π) with more digits in WMMA and does not read them",
+    applies: |found| found.ours.starts_with("v_wmma_") && found.ours.contains("0.15915494"),
 };
 const TWO_VCC: Exception = Exception {
     reason: "LLVM's assembler counts VCC twice where a dual-issue select names it as a source",
@@ -277,6 +277,7 @@ pub fn of_bytes(target: Target) -> &'static [Exception] {
         ],
         Target::Gfx1100 => &[
             MIXED_DPP,
+            WMMA_CONSTANT,
             DELAY_WITHOUT_NAME,
             MESSAGE_WITHOUT_NAME,
             SMALL_K,

@@ -1,4 +1,4 @@
-//! The few calls into LLVM's C interface that inkwell does not offer: the only unsafe code of the project.
+//! The few calls into LLVM's C interface that inkwell does not offer: the only unsafe code beside the emulator's vectors.
 #![expect(
     unsafe_code,
     reason = "LLVM's C interface is unsafe; inkwell has no safe form of these calls"
@@ -11,11 +11,11 @@ use std::sync::OnceLock;
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
 use inkwell::types::{AsTypeRef, IntType};
-use inkwell::values::{AsValueRef, InstructionValue, IntValue, PointerValue};
+use inkwell::values::{AsValueRef, FunctionValue, InstructionValue, IntValue, PointerValue};
 use llvm_sys::core::{
     LLVMBuildFenceSyncScope, LLVMBuildGEPWithNoWrapFlags, LLVMContextSetDiagnosticHandler,
     LLVMDisposeMessage, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity, LLVMGetSyncScopeID,
-    LLVMGetVersion,
+    LLVMGetVersion, LLVMGlobalSetMetadata, LLVMMDNodeInContext2, LLVMValueAsMetadata,
 };
 use llvm_sys::disassembler::{
     LLVMCreateDisasmCPUFeatures, LLVMDisasmContextRef, LLVMDisasmDispose, LLVMDisasmInstruction,
@@ -92,6 +92,25 @@ extern "C" fn fatal(reason: *const c_char) {
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy();
     if let Some(report) = ON_FATAL.get() {
         report(&reason);
+    }
+}
+
+/// Attaches a node of numbers to a function under a kind of metadata.
+///
+/// Not through a metadata *value*, as inkwell does it: as such, LLVM takes a node of one constant for the constant
+/// itself, and then crashes where it looks for a node.
+pub fn attach_numbers(
+    context: &Context,
+    function: FunctionValue<'_>,
+    kind: u32,
+    numbers: &[IntValue<'_>],
+) {
+    // SAFETY: the values belong to the live context; LLVM copies the list.
+    unsafe {
+        let mut parts: Vec<_> =
+            numbers.iter().map(|number| LLVMValueAsMetadata(number.as_value_ref())).collect();
+        let node = LLVMMDNodeInContext2(context.raw(), parts.as_mut_ptr(), parts.len());
+        LLVMGlobalSetMetadata(function.as_value_ref(), kind, node);
     }
 }
 

@@ -10,9 +10,10 @@ use inkwell::context::Context;
 use inkwell::module::{FlagBehavior, Linkage, Module};
 use inkwell::targets::TargetMachine;
 use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum};
-use inkwell::values::{BasicMetadataValueEnum, FunctionValue, MetadataValue};
+use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue};
 use inkwell::{AddressSpace, GlobalVisibility};
 
+use crate::binding::attach_numbers;
 use crate::lower::types::basic_type;
 
 /// Global memory.
@@ -175,20 +176,20 @@ fn flag(context: &Context, name: &str, value: u64) -> Attribute {
 
 /// The nodes from which LLVM writes the metadata note: workgroup size and one entry an argument in each list.
 fn add_metadata<'ctx>(context: &'ctx Context, function: FunctionValue<'ctx>, kernel: &Kernel) {
-    let number = |value: u32| context.i32_type().const_int(u64::from(value), false).into();
+    let number = |value: u32| context.i32_type().const_int(u64::from(value), false);
     let text = |value: &str| BasicMetadataValueEnum::from(context.metadata_string(value));
-    let attach = |name: &str, node: MetadataValue<'ctx>| {
-        function.as_global_value().set_metadata(node, context.get_kind_id(name));
+    let numbers = |name: &str, values: &[IntValue<'ctx>]| {
+        attach_numbers(context, function, context.get_kind_id(name), values);
     };
-    let size = [number(kernel.workgroup_size), number(1), number(1)];
-    attach("reqd_work_group_size", context.metadata_node(&size));
+    numbers("reqd_work_group_size", &[number(kernel.workgroup_size), number(1), number(1)]);
+    let spaces =
+        kernel.params.iter().map(|param| number(if is_buffer(param) { GLOBAL.into() } else { 0 }));
+    numbers("kernel_arg_addr_space", &spaces.collect::<Vec<_>>());
     let list = |name: &str, entry: &dyn Fn(&Param) -> BasicMetadataValueEnum<'ctx>| {
         let entries: Vec<_> = kernel.params.iter().map(entry).collect();
-        attach(name, context.metadata_node(&entries));
+        let node = context.metadata_node(&entries);
+        function.as_global_value().set_metadata(node, context.get_kind_id(name));
     };
-    list("kernel_arg_addr_space", &|param| {
-        number(if is_buffer(param) { u32::from(GLOBAL) } else { 0 })
-    });
     list("kernel_arg_access_qual", &|_| text("none"));
     list("kernel_arg_type", &|param| text(&source_type(param.kind)));
     list("kernel_arg_base_type", &|param| text(&source_type(param.kind)));

@@ -41,6 +41,21 @@ fn kernel_arguments_are_exactly_the_explicit_ones() {
     }
 }
 
+/// Nodes of one entry are where LLVM's metadata values are treacherous.
+#[test]
+fn few_arguments_or_none_are_arguments_too() {
+    let buffer = "param %0 y: buffer i32 write_only align 16";
+    let store = "%1: i32 uniform = const 7\nstore global %0 align 4, %1";
+    for target in Target::ALL {
+        let one = build(target, buffer, store).assembly;
+        assert_has(&one, ".amdhsa_kernarg_size 8");
+        assert_has(&one, ".address_space:  global");
+        let number = build(target, "param %0 n: i32", "").assembly;
+        assert_has(&number, ".type_name:      int");
+        assert_has(&build(target, "", "").assembly, ".amdhsa_kernarg_size 0");
+    }
+}
+
 #[test]
 fn the_frame_states_version_size_and_float_mode() {
     for target in Target::ALL {
