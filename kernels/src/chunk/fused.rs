@@ -46,6 +46,7 @@ fn stage_in_lds<'k>(lds: &Lds<'k>) -> Stage<'k> {
 }
 
 /// Kt is made before GK and decays replace what it needs; so are products that take keys as given.
+/// The scan's first barrier, behind its copy of the state, ends the last phase.
 fn make_tiles(tile: &Tile<'_, '_>) {
     let k = tile.k;
     tile.stage();
@@ -68,5 +69,4 @@ fn make_tiles(tile: &Tile<'_, '_>) {
     tile.solve();
     k.barrier();
     tile.store();
-    k.barrier();
 }

@@ -197,11 +197,17 @@ impl<'k, 's> Scan<'k, 's> {
         })
     }
 
-    /// O of the rows that exist.
+    /// O of the rows that exist; a whole chunk asks no row.
     fn store(&self, rows: Rows<'k>, o: &WaveTile<'k>) {
         let to = self.o.window((rows.first, self.column)).first_rows(self.spec.common.chunk);
-        o.for_each(|value, row, column| {
-            self.k.if_(row.lt_u(rows.valid), || to.store([row, column], value));
+        let chunk = self.spec.common.chunk as i32;
+        self.k.if_(rows.valid.eq(chunk), || {
+            o.for_each(|value, row, column| to.store([row, column], value));
+        });
+        self.k.if_(rows.valid.ne(chunk), || {
+            o.for_each(|value, row, column| {
+                self.k.if_(row.lt_u(rows.valid), || to.store([row, column], value));
+            });
         });
     }
 
