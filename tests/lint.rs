@@ -124,6 +124,37 @@ fn what_is_not_analysed_is_listed() {
 }
 
 #[test]
+fn a_file_without_a_kernel_is_not_passed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("function.s").display().to_string();
+    std::fs::write(&path, "function:\n  s_endpgm\n").expect("writable");
+    let output = lint(&["--json", "--target", "gfx950", &path]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let document: Value = serde_json::from_str(&stdout(&output)).expect("one document");
+    assert_eq!((&document["passed"], &document["complete"]), (&false.into(), &false.into()));
+    let output = lint(&["--target", "gfx950", &path]);
+    assert!(stdout(&output).contains("no kernel to look at"), "{output:?}");
+}
+
+#[test]
+fn a_wave_width_without_rules_is_listed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture("template.gfx1100.s")),
+    );
+    let text = text.expect("committed");
+    let wide = text
+        .replace(".amdhsa_wavefront_size32 1", ".amdhsa_wavefront_size32 0")
+        .replace(".wavefront_size: 32", ".wavefront_size: 64");
+    assert_ne!(wide, text, "the template states its wave width");
+    let path = folder.path().join("wide.s");
+    std::fs::write(&path, wide).expect("writable");
+    let output = lint(&[&path.display().to_string()]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(stdout(&output).contains("waves of 64 lanes"), "{output:?}");
+}
+
+#[test]
 fn unreadable_input_and_a_missing_worker_have_codes_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();

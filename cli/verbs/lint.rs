@@ -50,9 +50,11 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let linted: Vec<Linted> =
         args.files.iter().map(|file| linted(file, target)).collect::<Result<_, _>>()?;
     let kernels = || linted.iter().flat_map(|linted| &linted.kernels);
-    let passed = kernels().all(KernelLint::passed);
+    // Nothing looked at is nothing proved.
+    let has_kernels = linted.iter().all(|linted| !linted.kernels.is_empty());
+    let passed = has_kernels && kernels().all(KernelLint::passed);
     if json {
-        let complete = kernels().all(|kernel| kernel.not_analysed.is_empty());
+        let complete = has_kernels && kernels().all(|kernel| kernel.not_analysed.is_empty());
         report::json(&Document { passed, complete, files: &linted })?;
     } else {
         report::text(&linted.iter().map(text).collect::<String>())?;
@@ -105,6 +107,9 @@ fn no_target(file: &str) -> String {
 
 fn text(linted: &Linted) -> String {
     let mut out = format!("{}: {}\n", linted.file, linted.target);
+    if linted.kernels.is_empty() {
+        out.push_str("  no kernel to look at: assembly text makes one with .amdhsa_kernel\n");
+    }
     for kernel in &linted.kernels {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "  {}", summary(kernel));

@@ -55,6 +55,8 @@ pub enum GapKind {
     IndirectJump,
     /// A call through a register: the callee is not followed.
     Call,
+    /// The kernel runs with a wave width whose rules are not known here.
+    WaveWidth,
     /// The kernel has too many ways for the limit on work.
     TooLarge,
 }
@@ -107,6 +109,16 @@ fn lint_kernel(program: &Program, kernel: &Kernel) -> KernelLint {
     }
     let flow = Flow::discover(program, &entries);
     let (instructions, mut gaps) = (flow.instructions(), flow.gaps());
+    let (used, known) = (kernel.descriptor.wave_width, program.target().wave_width());
+    if used != known {
+        gaps.push(Gap {
+            kind: GapKind::WaveWidth,
+            site: program.site(kernel.entry_address),
+            what: format!(
+                "waves of {used} lanes; only the rules of {known} lanes are known, which this was analysed by"
+            ),
+        });
+    }
     let findings = match flow.settle(&entries) {
         Some(settled) => settled.findings(),
         None => {

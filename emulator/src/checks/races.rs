@@ -22,7 +22,8 @@
 //!
 //! What this misses: conflicts between lanes of one wave; of several atomics on a byte, and of more than
 //! two readers of it, those before the last; whether an order made by atomics covers the data (a wave
-//! that ran a returning atomic is taken to come after all earlier waves and workgroups that ran one);
+//! that ran a returning atomic or an atomic load is taken to come after all earlier waves and workgroups that
+//! ran one, and hands that on to its workgroup at the next barrier);
 //! cache operations between workgroups; scalar loads; a wave's memory instructions beyond the first 2^24
 //! and a kernel's beyond the first 8191. Waves run in one order, so a conflict on a path that this order
 //! does not take goes unseen. Atomic stores of gfx1100 have no bit that tells them from plain ones and
@@ -61,7 +62,8 @@ struct SiteInfo {
     is_atomic: bool,
     /// Reads and writes in one step, unlike atomic loads and stores.
     is_read_modify_write: bool,
-    is_returning: bool,
+    /// An atomic that gives a value: its wave comes after those that ran atomics before.
+    is_acquiring: bool,
 }
 
 fn is_atomic(inst: &Prepared) -> bool {
@@ -130,9 +132,11 @@ pub(crate) struct GroupRaces {
     issued: Frontier,
     /// By reader: what its loads are sure to see.
     visible: Vec<Frontier>,
-    /// Waves that ran an atomic, and a returning one.
+    /// Waves that ran an atomic, and one whose result orders: a returning one, or an atomic load.
     released: u32,
     acquired: u32,
+    /// A wave had acquired before the last barrier: what it is ordered behind, all waves now are.
+    has_handed_on: bool,
     /// Loads that a compare-and-swap may still prove harmless.
     unproven: Unproven,
 }
@@ -177,6 +181,7 @@ impl Races {
 
     /// A barrier opens.
     pub(crate) fn open_barrier(&mut self, waves: &[Wave]) {
+        self.group.has_handed_on |= self.group.acquired != 0;
         for (wave, (complete, issued)) in
             waves.iter().zip(self.group.complete.iter_mut().zip(&mut self.group.issued))
         {
@@ -203,12 +208,13 @@ impl Races {
         }
         let is_atomic_row = is_atomic(inst);
         let cache = inst.inst.mods.cache;
+        let is_atomic = is_atomic_row || cache.sc0 || cache.sc1 || cache.glc;
         self.sites.push(SiteInfo {
             pc: inst.pc,
             order: inst.order(),
-            is_atomic: is_atomic_row || cache.sc0 || cache.sc1 || cache.glc,
+            is_atomic,
             is_read_modify_write: is_atomic_row,
-            is_returning: is_atomic_row && inst.dst[0] != Dest::None,
+            is_acquiring: is_atomic && inst.dst[0] != Dest::None,
         });
         self.places.insert(inst.pc, place);
         Some(place)
@@ -234,7 +240,7 @@ impl Races {
         let site = self.site(inst)?;
         let stamp = Stamp::new(self.group.number, wave.id, site, serial);
         self.current = Some((inst.pc, stamp));
-        if is_atomic(inst) {
+        if self.info(stamp).is_atomic {
             self.note_atomic(stamp, is_global);
         }
         Some(stamp)
@@ -243,10 +249,13 @@ impl Races {
     fn note_atomic(&mut self, stamp: Stamp, is_global: bool) {
         let bit = 1 << stamp.wave();
         self.group.released |= bit;
-        if self.info(stamp).is_returning {
+        let info = self.info(stamp);
+        if info.is_acquiring {
             self.group.acquired |= bit;
         }
-        if is_global {
+        // An atomic load releases nothing.
+        let is_load = info.is_acquiring && !info.is_read_modify_write;
+        if is_global && !is_load {
             self.released_workgroups.insert(stamp.workgroup());
         }
     }
@@ -318,8 +327,8 @@ impl Races {
         let has_acquired = self.group.acquired >> now.wave() & 1 == 1;
         if earlier.workgroup() != now.workgroup() {
             // LDS is another one by then.
-            let is_ordered =
-                has_acquired && self.released_workgroups.contains(&earlier.workgroup());
+            let is_ordered = (has_acquired || self.group.has_handed_on)
+                && self.released_workgroups.contains(&earlier.workgroup());
             return (is_global && !is_ordered).then_some(Kind::Workgroups);
         }
         if has_acquired && self.group.released >> earlier.wave() & 1 == 1 {

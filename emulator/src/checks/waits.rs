@@ -289,7 +289,10 @@ pub(crate) fn check(exec: &mut Exec<'_>, inst: &Prepared) {
 
 #[cold]
 fn report(exec: &mut Exec<'_>, inst: &Prepared) {
-    let list: Vec<Conflict> = conflicts(&exec.wave.scoreboard, inst).collect();
+    let mut list: Vec<Conflict> = conflicts(&exec.wave.scoreboard, inst).collect();
+    // One use of one load is one conflict, though the register is both read and written.
+    list.sort_by_key(|conflict| conflict.producer);
+    list.dedup_by_key(|conflict| conflict.producer);
     for conflict in list {
         let producer = Some(conflict.producer);
         exec.report(inst, Rule::UseBeforeWait, producer, None, || conflict.describe());
@@ -302,6 +305,8 @@ pub(crate) struct Conflict {
     pub producer: u64,
     load: Span,
     used: Span,
+    /// Counters, one bit each, that have not proved the load complete.
+    unproven: u8,
 }
 
 impl Conflict {
@@ -310,13 +315,27 @@ impl Conflict {
         let verb = if self.used.is_destination { "written" } else { "read" };
         let register = self.used.common(self.load);
         let what = format!("{register} is {verb} while the load into it may be outstanding");
-        (what, "wait on the load's counter before this instruction".to_owned())
+        let counters = [
+            (Counter::Vector, "vmcnt"),
+            (Counter::VectorStore, "vscnt"),
+            (Counter::Lgkm, "lgkmcnt"),
+        ];
+        let counters =
+            counters.into_iter().filter(|(counter, _)| self.unproven & bit(*counter) != 0);
+        let names: Vec<&str> = counters.map(|(_, name)| name).collect();
+        let remedy = format!(
+            "before this instruction, wait with s_waitcnt until {} proves the load complete",
+            names.join(" and ")
+        );
+        (what, remedy)
     }
 }
 
-/// The registers of an instruction that have loads outstanding.
+/// The registers of an instruction that have loads outstanding, those that it reads first.
 pub(crate) fn conflicts(board: &Scoreboard, inst: &Prepared) -> impl Iterator<Item = Conflict> {
-    inst.spans().flat_map(move |used| {
+    let read = inst.spans().filter(|span| !span.is_destination);
+    let written = inst.spans().filter(|span| span.is_destination);
+    read.chain(written).flat_map(move |used| {
         let overlapping = board.pending.iter().filter(move |pending| pending.span.overlaps(used));
         let early = overlapping.filter(move |pending| {
             let is_next_in_queue = used.is_destination
@@ -324,7 +343,12 @@ pub(crate) fn conflicts(board: &Scoreboard, inst: &Prepared) -> impl Iterator<It
                 && pending.queue != Queue::Unordered;
             !is_next_in_queue
         });
-        early.map(move |pending| Conflict { producer: pending.pc, load: pending.span, used })
+        early.map(move |pending| Conflict {
+            producer: pending.pc,
+            load: pending.span,
+            used,
+            unproven: pending.unproven,
+        })
     })
 }
 
