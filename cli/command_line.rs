@@ -11,7 +11,7 @@ use crate::verbs;
 /// Checked kernel generator for AMD GPUs: spec file to verified code object, without a GPU.
 ///
 /// Exit codes: 0 done and right; 1 a rule, check, comparison or golden failed, or the emulator found
-/// a fault; 2 wrong usage or unreadable input; 3 something needed is unavailable.
+/// a fault; 2 wrong usage, unreadable input or unwritable output; 3 something needed is unavailable.
 #[derive(Debug, Parser)]
 #[command(name = "wavesmith", version, propagate_version = true, max_term_width = 100)]
 struct CommandLine {
@@ -55,6 +55,7 @@ pub fn main() -> ExitCode {
     let code = match &result {
         Ok(Outcome::Right) => 0,
         Ok(Outcome::Wrong) => 1,
+        Ok(Outcome::Unwritten) => 2,
         Err(error) => {
             report::error(error, json);
             error.exit_code()

@@ -21,6 +21,8 @@ pub enum Outcome {
     Right,
     /// Done, and something is wrong: exit code 1.
     Wrong,
+    /// Right, but a file of results could not be written, which the report says: exit code 2.
+    Unwritten,
 }
 
 impl Outcome {

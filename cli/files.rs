@@ -82,6 +82,57 @@ pub fn make_folder_of(path: &Path) -> Result<(), FileError> {
     path.parent().map_or(Ok(()), fs::create_dir_all).map_err(io)
 }
 
+/// The place that [`write`] would write to, whatever way a path spells it: links are followed, also one whose
+/// target does not exist yet.
+///
+/// # Errors
+/// [`FileError::Io`] when the path names no place for a file, such as one in a folder that does not exist.
+pub fn destination(path: &Path) -> Result<PathBuf, FileError> {
+    /// Links in a row that Linux follows.
+    const MAX_LINKS: usize = 40;
+    let io = |source| FileError::Io { action: "write", path: path.to_owned(), source };
+    let mut at = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        if let Ok(whole) = fs::canonicalize(&at) {
+            return Ok(whole);
+        }
+        // A pipe under /proc exists without a path of its own.
+        if fs::metadata(&at).is_ok() {
+            return Ok(at);
+        }
+        match fs::read_link(&at) {
+            Ok(target) => at = folder_of(&at).join(target),
+            Err(_) => {
+                let name = at.file_name().ok_or_else(|| io(std::io::ErrorKind::NotFound.into()))?;
+                return Ok(fs::canonicalize(folder_of(&at)).map_err(io)?.join(name));
+            }
+        }
+    }
+    Err(io(std::io::Error::other("too many links in a row")))
+}
+
+/// Whether [`write`] can be expected to succeed, found out by making its temporary file and dropping it.
+///
+/// # Errors
+/// [`FileError::Io`] as `write` would say it.
+pub fn check_writable(path: &Path) -> Result<(), FileError> {
+    let io = |source| FileError::Io { action: "write", path: path.to_owned(), source };
+    let path = destination(path)?;
+    match fs::metadata(&path) {
+        Ok(found) if found.is_dir() => Err(io(std::io::ErrorKind::IsADirectory.into())),
+        // Opening a device or a pipe may itself do something.
+        Ok(found) if !found.is_file() => Ok(()),
+        _ => NamedTempFile::new_in(folder_of(&path)).map(drop).map_err(io),
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Writes a file under a temporary name beside it and renames it when it is whole. A link is
 /// followed, an existing file keeps its permissions, and what is no regular file (a device, a pipe) is
 /// written through.
@@ -90,7 +141,7 @@ pub fn make_folder_of(path: &Path) -> Result<(), FileError> {
 /// [`FileError::Io`]; a regular file is then as it was.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let io = |source| FileError::Io { action: "write", path: path.to_owned(), source };
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = &destination(path)?;
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(io(std::io::ErrorKind::IsADirectory.into())),
         Ok(found) if !found.is_file() => write_through(path, bytes).map_err(io),
@@ -106,11 +157,7 @@ fn write_through(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 fn replace(path: &Path, bytes: &[u8], permissions: Option<Permissions>) -> std::io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut temporary = NamedTempFile::new_in(folder)?;
+    let mut temporary = NamedTempFile::new_in(folder_of(path))?;
     temporary.write_all(bytes)?;
     match permissions {
         Some(permissions) => temporary.as_file().set_permissions(permissions)?,

@@ -41,6 +41,8 @@ pub struct Told {
     pub launches_not_run: usize,
     /// Buffers after the run, by name; empty after a fault.
     pub buffers: BTreeMap<String, BufferTold>,
+    /// Why files of results, the trace's or a buffer's, were not written.
+    pub unwritten: Vec<String>,
     /// Wall time.
     pub seconds: f64,
 }
@@ -227,6 +229,9 @@ impl Told {
         let mut out = self.each_launch(|launch| launch.head(self.target));
         out.push_str(&format!("{}\n", self.conditions));
         out.push_str(&self.buffer_table());
+        for error in &self.unwritten {
+            out.push_str(&format!("not written: {error}\n"));
+        }
         for finding in &self.findings {
             out.push_str(&format!("finding: {finding}\n"));
         }

@@ -8,10 +8,10 @@ use clap::ValueEnum;
 use emulator::{Fault, Numerics, Options};
 
 use crate::emulate::launch::{Bench, Objects, Plan};
-use crate::emulate::report::{BufferTold, FaultTold, LaunchTold, Told};
+use crate::emulate::report::{FaultTold, LaunchTold, Told};
 use crate::emulate::request::{self, Groups};
+use crate::emulate::save::{self, Save};
 use crate::emulate::stats::Totals;
-use crate::emulate::tensor::{self, Format, Tensor};
 use crate::emulate::trace::Trace;
 use crate::emulate::value::GRAMMAR;
 use crate::error::{CliError, Outcome};
@@ -119,24 +119,17 @@ impl Args {
     }
 }
 
-/// A file for a buffer.
-struct Save {
-    /// The buffer's name.
-    buffer: String,
-    path: PathBuf,
-    format: Format,
-}
-
 /// Runs the launches and reports on them.
 ///
 /// # Errors
-/// A file that cannot be read, or a launch that does not fit its kernel.
+/// A file that cannot be read, a place where none can be written, or a launch that does not fit its kernel.
 pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let started = Instant::now();
     let requests = request::requests(&args.groups, args.launches.as_deref())?;
     let objects = Objects::read(&requests, args.file.as_deref())?;
     let plan = Plan::new(&requests, &objects)?;
-    let saves = saves(&args.save, &plan)?;
+    let trace_file = args.trace.as_ref().and_then(Option::as_deref);
+    let saves = save::parse(&args.save, trace_file, &plan)?;
     let mut told = execute(args, &plan, &saves)?;
     told.seconds = started.elapsed().as_secs_f64();
     if json {
@@ -144,7 +137,14 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     } else {
         report::text(&told.text(args.stats, args.fidelity))?;
     }
-    Ok(Outcome::right_if(told.passed))
+    if !told.unwritten.is_empty() {
+        report::note(&format!("error: {} files of results not written", told.unwritten.len()));
+    }
+    Ok(match told.passed {
+        false => Outcome::Wrong,
+        true if told.unwritten.is_empty() => Outcome::Right,
+        true => Outcome::Unwritten,
+    })
 }
 
 fn execute(args: &Args, plan: &Plan<'_>, saves: &[Save]) -> Result<Told, CliError> {
@@ -155,12 +155,16 @@ fn execute(args: &Args, plan: &Plan<'_>, saves: &[Save]) -> Result<Told, CliErro
     }
     let mut trace = args.trace.clone().map(|path| Trace::new(path, args.trace_limit));
     let ran = run_all(&mut bench, plan, &mut trace);
-    trace.map_or(Ok(()), Trace::finish)?;
     let (launches, fault) = ran?;
+    let untraced = trace.and_then(|trace| trace.finish().err());
+    let mut unwritten: Vec<String> = untraced.iter().map(ToString::to_string).collect();
     let findings: Vec<_> = launches.iter().flat_map(|told| told.findings.clone()).collect();
     let buffers = match fault {
         Some(_) => BTreeMap::new(),
-        None => keep(&bench.buffers().map_err(emulator::LaunchError::from)?, saves)?,
+        None => {
+            let buffers = bench.buffers().map_err(emulator::LaunchError::from)?;
+            save::write(&buffers, saves, &mut unwritten)
+        }
     };
     Ok(Told {
         passed: fault.is_none() && findings.is_empty(),
@@ -174,6 +178,7 @@ fn execute(args: &Args, plan: &Plan<'_>, saves: &[Save]) -> Result<Told, CliErro
         launches_not_run: plan.launches.len() - launches.len(),
         launches,
         buffers,
+        unwritten,
         seconds: 0.0,
     })
 }
@@ -201,50 +206,4 @@ fn run_all(
         }
     }
     Ok((told, None))
-}
-
-/// Saves what is to be saved, and tells of every buffer.
-fn keep(
-    buffers: &BTreeMap<String, Tensor>,
-    saves: &[Save],
-) -> Result<BTreeMap<String, BufferTold>, CliError> {
-    let mut told = BTreeMap::new();
-    for (name, tensor) in buffers {
-        let mut saved = Vec::new();
-        for Save { path, format, .. } in saves.iter().filter(|save| save.buffer == *name) {
-            tensor::save(path, *format, name, tensor)?;
-            saved.push(path.display().to_string());
-        }
-        told.insert(name.clone(), BufferTold::new(tensor, saved));
-    }
-    Ok(told)
-}
-
-fn saves(texts: &[String], plan: &Plan<'_>) -> Result<Vec<Save>, CliError> {
-    let mut saves: Vec<Save> = Vec::new();
-    for text in texts {
-        let new = save(text, plan)?;
-        if saves.iter().any(|save| save.path == new.path) {
-            let why = format!("--save {text}: two buffers for one file; give each its own");
-            return Err(CliError::Usage(why));
-        }
-        saves.push(new);
-    }
-    Ok(saves)
-}
-
-fn save(text: &str, plan: &Plan<'_>) -> Result<Save, CliError> {
-    let wrong = |problem: &str| CliError::Usage(format!("--save {text}: {problem}"));
-    let (key, path) = text.split_once('=').ok_or_else(|| wrong("is not NAME=FILE"))?;
-    let found = plan.sharing.find(&plan.args, key).map_err(|error| wrong(&error.to_string()))?;
-    let buffer = plan.sharing.buffers[found].name.clone();
-    let path = PathBuf::from(path);
-    let format =
-        Format::of(&path).ok_or_else(|| wrong("name a .npy, .safetensors or .bin file"))?;
-    // Known before a long run, not after it.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if folder.is_some_and(|folder| !folder.is_dir()) {
-        return Err(wrong("its folder does not exist"));
-    }
-    Ok(Save { buffer, path, format })
 }

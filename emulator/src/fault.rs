@@ -154,7 +154,7 @@ pub enum Cause {
     },
     /// The dispatch executed as many instructions as it may.
     #[error(
-        "limit of {limit} wave instructions reached: an endless loop, or raise Options::instruction_limit"
+        "limit of {limit} wave instructions reached: an endless loop, or raise the instruction limit"
     )]
     InstructionLimit {
         /// The limit.
@@ -167,15 +167,25 @@ pub enum Cause {
         id: u16,
     },
     /// No wave of the workgroup can go on.
-    #[error(
-        "deadlock: {waiting} of {waves} waves wait at a barrier that the others, halted, never reach"
-    )]
+    #[error("deadlock: {}", deadlock(*waiting, *halted, *waves))]
     Deadlock {
         /// Waves at a barrier.
         waiting: u32,
+        /// Halted waves, which nothing resumes.
+        halted: u32,
         /// Waves of the workgroup.
         waves: u32,
     },
+}
+
+fn deadlock(waiting: u32, halted: u32, waves: u32) -> String {
+    match (waiting, halted) {
+        (0, _) if halted == waves => format!("all {waves} waves are halted"),
+        (0, _) => format!("the remaining {halted} of {waves} waves are halted"),
+        _ => format!(
+            "{waiting} of {waves} waves wait at a barrier that {halted} others, halted, never reach"
+        ),
+    }
 }
 
 fn lane_prefix(lane: Option<u32>) -> String {

@@ -211,7 +211,7 @@ fn check_size(kernel: &Kernel, target: Target, dispatch: &Dispatch<'_>) -> Resul
             got: u64::try_from(work_items).unwrap_or(u64::MAX),
             limit,
             unit: "work-items",
-            remedy: "launch 1 up to the kernel's .max_flat_workgroup_size",
+            remedy: "a workgroup has at least one work-item, and at most the kernel's .max_flat_workgroup_size",
         });
     }
     if let Some(required) = kernel.metadata.reqd_workgroup_size
@@ -276,7 +276,7 @@ fn check_scratch(
             got,
             limit: options.memory_limit_bytes,
             unit: "bytes",
-            remedy: "raise Options::memory_limit_bytes or use less scratch",
+            remedy: "raise the memory limit or use less scratch",
         });
     }
     Ok(())

@@ -5,7 +5,7 @@
 //! unwritten bytes yields undefined register bits, it is not an error by itself. Buffers start at
 //! multiples of 256 bytes, the alignment that HIP promises, and on purpose not at page boundaries.
 
-use serde::Serialize;
+pub use error::MemoryError;
 
 /// First address ever handed out; far from zero and from the LDS and scratch apertures.
 const FIRST_ADDRESS: u64 = 0x7e00_0000_0100;
@@ -25,62 +25,6 @@ pub enum Access {
     ReadOnly,
     /// Loads and stores.
     ReadWrite,
-}
-
-/// Why an access to global memory is impossible.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize)]
-pub enum MemoryError {
-    /// The bytes do not lie inside one buffer.
-    #[error("{size_bytes} B at {address:#x} are outside every buffer; nearest is {nearest}")]
-    OutOfBounds {
-        /// First byte of the access.
-        address: u64,
-        /// Bytes accessed.
-        size_bytes: u64,
-        /// The closest buffer and where the access lies relative to it.
-        nearest: String,
-    },
-    /// A store to a read-only buffer.
-    #[error("store of {size_bytes} B at {address:#x} into read-only buffer '{label}'")]
-    ReadOnly {
-        /// First byte of the access.
-        address: u64,
-        /// Bytes accessed.
-        size_bytes: u64,
-        /// Name of the buffer.
-        label: String,
-    },
-    /// An allocation beyond the limit of the machine.
-    #[error(
-        "buffer '{label}' of {size_bytes} B: {used_bytes} B of the limit of {limit_bytes} B are in use; raise Options::memory_limit_bytes"
-    )]
-    OutOfMemory {
-        /// Name of the buffer.
-        label: String,
-        /// Bytes asked for.
-        size_bytes: u64,
-        /// Bytes already allocated.
-        used_bytes: u64,
-        /// The limit.
-        limit_bytes: u64,
-    },
-    /// A buffer id of another memory, or of a freed buffer.
-    #[error("no such buffer: freed, or allocated by another machine")]
-    NoSuchBuffer,
-    /// A host access past the end of a buffer.
-    #[error(
-        "host access to bytes {offset_bytes}..{end_bytes} of buffer '{label}', which has {size_bytes} B"
-    )]
-    HostOutOfBounds {
-        /// Name of the buffer.
-        label: String,
-        /// First byte of the access within the buffer.
-        offset_bytes: u64,
-        /// First byte after the access.
-        end_bytes: u64,
-        /// Size of the buffer.
-        size_bytes: u64,
-    },
 }
 
 #[derive(Debug)]
@@ -480,6 +424,7 @@ fn index(offset: u64) -> usize {
     offset as usize
 }
 
+mod error;
 #[cfg(test)]
 mod tests;
 mod window;

@@ -195,7 +195,7 @@ impl Workgroup {
         }
         if halted != 0 {
             let place = Place { workgroup: self.id, wave: 0, lane: None };
-            let cause = Cause::Deadlock { waiting, waves: self.waves.len() as u32 };
+            let cause = Cause::Deadlock { waiting, halted, waves: self.waves.len() as u32 };
             return Err(Stopped { cause, place, pc: None });
         }
         if launch.options.watches_races() {

@@ -130,7 +130,7 @@ fn one_file_takes_one_buffer() {
     let [a, b] = ["a", "b"].map(|name| format!("{name}={}", path.display()));
     let twice = ["--save", &a, "--save", &b];
     let args = [&add_then_reduce([&adds, &sums])[..], &twice].concat();
-    ends_with(&args, 2, &["--save", "two buffers"]);
+    ends_with(&args, 2, &["--save", "two results"]);
     assert!(!Path::new(&path).exists());
 }
 

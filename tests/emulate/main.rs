@@ -3,6 +3,7 @@
 
 mod launches;
 mod numerics;
+mod outputs;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -37,3 +37,25 @@ fn buffers_are_found_by_address_and_never_touch() {
     assert_eq!(memory.buffer_at(address), None);
     assert!(memory.load::<4>(&mut cursor, u64::MAX).is_err());
 }
+
+#[test]
+fn addresses_near_zero_are_told_as_null_and_not_by_their_distance_to_a_buffer() {
+    let mut memory = Memory::new(1 << 20);
+    memory.allocate("near", 64, Access::ReadWrite).unwrap();
+    let told = |address: u64| {
+        memory.load::<4>(&mut Cursor::default(), address).expect_err("no buffer").to_string()
+    };
+    let cases = [
+        (0, "the address is null"),
+        (12, "12 B past null"),
+        (u64::from(u32::MAX), "4294967295 B past null"),
+        (1 << 32, "nearest is 'near'"),
+        (0u64.wrapping_sub(16), "16 B before null"),
+        (0u64.wrapping_sub(1 << 32), "4294967296 B before null"),
+        (0u64.wrapping_sub((1 << 32) + 1), "nearest is 'near'"),
+        (FIRST_ADDRESS + 64, "nearest is 'near'"),
+    ];
+    for (address, words) in cases {
+        assert!(told(address).contains(words), "{address:#x}: {}", told(address));
+    }
+}
