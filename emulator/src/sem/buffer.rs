@@ -30,7 +30,7 @@ use crate::checks::undefined;
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
 use crate::operand::{Source, Span};
-use crate::prepare::Prepared;
+use crate::prepare::{Prepared, unsupported};
 use crate::sem::Meaning::{self, Exact};
 use crate::sem::access::{Extend, Space};
 
@@ -191,7 +191,8 @@ impl Exec<'_> {
     ) -> Result<Resource, Box<Cause>> {
         let scalar = self.scalar_source(inst, k + 2);
         let Source::Scalar(first) = inst.src[k + 1] else {
-            return Err(self.refuse(inst, "a buffer resource outside of SGPRs").unwrap_err());
+            let why = "a buffer resource outside of SGPRs";
+            return Err(Box::new(unsupported(&inst.inst, self.target, why)));
         };
         let undefined = (0..4).any(|word| self.wave.scalars.undefined(first + word) != 0);
         if undefined || scalar.undefined != 0 {
@@ -199,7 +200,7 @@ impl Exec<'_> {
         }
         let words: [u32; 4] = std::array::from_fn(|word| self.wave.scalars.get(first + word as u8));
         if let Some(field) = unsupported_field(self.target, words) {
-            return Err(self.refuse(inst, field).unwrap_err());
+            return Err(Box::new(unsupported(&inst.inst, self.target, field)));
         }
         let mut resource = Resource::new(self.target, words);
         let mods = &inst.inst.mods;
