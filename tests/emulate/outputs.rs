@@ -163,3 +163,26 @@ fn a_deadlock_without_a_barrier_says_that_waves_are_halted() {
         assert!(!message.contains("at a barrier"), "{message}");
     }
 }
+
+/// Wave 0 of two halts, wave 1 ends: first lane of v0, compare with 0, skip over the halt. Encodings by LLVM 22's
+/// assembler.
+#[test]
+fn a_deadlock_after_other_waves_ended_counts_the_halted_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = [0x7e10_0500, 0xbf07_8008, 0xbfa2_0001, 0xbf82_0001, 0xbfb0_0000];
+    let object = planted(folder.path(), Target::Gfx1100, &words);
+    let args = [&[object.as_str()], &TEMPLATE[..]].concat();
+    ends_with(&args, 1, &["deadlock: the remaining 1 of 2 waves are halted", "FAULT"]);
+}
+
+/// A pipe has no path of its own: it is neither looked for in a folder nor replaced.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_trace_goes_through_a_pipe() {
+    let object = fixture("vector_add", Target::Gfx1100);
+    let told = ends_with(&adding(&object, &["--trace=/dev/stdout"]), 0, &["clean"]);
+    assert!(
+        told.lines().any(|line| line.contains("exec 0x") && line.contains("s_endpgm")),
+        "{told}"
+    );
+}
