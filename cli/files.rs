@@ -82,7 +82,7 @@ pub fn make_folder_of(path: &Path) -> Result<(), FileError> {
     path.parent().map_or(Ok(()), fs::create_dir_all).map_err(io)
 }
 
-/// The place that [`write`] would write to, whatever way a path spells it: links are followed, also one whose
+/// The place that [`write()`] would write to, whatever way a path spells it: links are followed, also one whose
 /// target does not exist yet.
 ///
 /// # Errors
@@ -111,7 +111,7 @@ pub fn destination(path: &Path) -> Result<PathBuf, FileError> {
     Err(io(std::io::Error::other("too many links in a row")))
 }
 
-/// Whether [`write`] can be expected to succeed, found out by making its temporary file and dropping it.
+/// Whether [`write()`] can be expected to succeed, found out by making its temporary file and dropping it.
 ///
 /// # Errors
 /// [`FileError::Io`] as `write` would say it.
