@@ -2,8 +2,9 @@
 //!
 //! Three kernels: a *tile* kernel makes the stage tensors of every chunk in parallel, a *scan* kernel carries
 //! the state through them, a *fused* kernel does both in one workgroup. `docs/kernels/kda.md` has their
-//! mathematics. They are specified, checked and mapped to LDS here; no code is emitted for them yet, so
-//! they are no [`crate::spec::KernelKind`] and the registry does not list them.
+//! mathematics. They are specified, checked and mapped to LDS here. Kernels exist for some of what is
+//! specified and no verb reads these specs yet, so they are no [`crate::spec::KernelKind`] and the registry
+//! does not list them.
 
 mod fields;
 mod lds;

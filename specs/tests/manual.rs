@@ -26,7 +26,7 @@ fn manual() -> String {
     let mut text = "# Rules\n\nWhat a spec must satisfy before any code is made. `wavesmith check SPEC` reports every \
                     broken rule with what was\nfound, the limit, its source and the nearest legal choice. This page is \
                     made from the rules' own files.\n\nThe chunk kernels \
-                    (chunked prefill) are specified, not emitted yet: their rules are part of the library \
+                    (chunked prefill) are emitted in part so far: their rules are part of the library \
                     (`is_valid_tile_spec`,\n`is_valid_scan_spec`, `is_valid_fused_spec`), and no verb reads their \
                     specs.\n"
         .to_owned();
