@@ -36,8 +36,14 @@ pub enum Rule {
     GlobalRace,
     /// A barrier was to order accesses of two waves, but the earlier one had not been waited for.
     UnfinishedAtBarrier,
-    /// Global data of another wave was read without invalidating the cache of this wave's CU.
+    /// Global data of another wave was read without invalidating the caches that it may be old in.
     StaleCache,
+    /// An atomic releases an access to global memory that its wave had not waited for.
+    UnfinishedRelease,
+    /// An atomic releases a store that may still be in a cache which other workgroups do not share.
+    NotWrittenBack,
+    /// The atomic that orders accesses of two waves had not returned when the later wave relied on it.
+    UnfinishedAcquire,
     /// Conflicting LDS accesses of one wave without a wait between them (conservative mode only).
     LdsOrder,
     /// Waves of a workgroup executed unequal numbers of barriers.
@@ -60,6 +66,9 @@ impl fmt::Display for Rule {
             Rule::GlobalRace => "global race",
             Rule::UnfinishedAtBarrier => "unfinished at barrier",
             Rule::StaleCache => "stale cache",
+            Rule::UnfinishedRelease => "unfinished release",
+            Rule::NotWrittenBack => "not written back",
+            Rule::UnfinishedAcquire => "unfinished acquire",
             Rule::LdsOrder => "LDS order",
             Rule::BarrierDivergence => "barrier divergence",
         })

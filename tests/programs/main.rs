@@ -14,6 +14,7 @@ mod ir;
 mod lanes;
 mod memory;
 mod modules;
+mod ordering;
 mod rows;
 
 use bench::run_family;
@@ -51,6 +52,11 @@ fn lanes() {
 #[test]
 fn atomics() {
     run_family(atomics::PROGRAMS);
+}
+
+#[test]
+fn ordering() {
+    run_family(ordering::PROGRAMS);
 }
 
 #[test]

@@ -4,13 +4,17 @@
 //! are faults of the memories themselves ([`Cause`](crate::Cause)); everything here is a
 //! [`Finding`](crate::Finding): the run goes on and its result is not to be trusted.
 //!
-//! What is not watched: visibility of memory between workgroups. Each file says what its check misses.
+//! Each file says what its check misses.
 
 pub(crate) mod alignment;
 pub(crate) mod barriers;
+pub(crate) mod conflict;
 mod exchange;
 pub(crate) mod races;
 mod shadow;
+mod site;
+pub(crate) mod sync;
 pub(crate) mod undefined;
+mod visibility;
 pub(crate) mod wait_states;
 pub(crate) mod waits;

@@ -8,9 +8,11 @@
 //! | global, gfx950; gfx1100 in CU mode | nothing: one CU keeps the order | – |
 //! | global, gfx1100 in WGP mode | loads (VMCNT) and stores (VSCNT) | `buffer_gl0_inv` |
 //!
-//! Between workgroups of a dispatch nothing orders but atomics. Atomics do not race with each other, nor
-//! do loads and stores that bypass the caches of their CU (`sc0`, `sc1`, `glc`), which is how compilers
-//! write atomic loads.
+//! Between workgroups of a dispatch nothing orders but atomics, with their waits, write-backs and invalidations
+//! (`visibility.rs`). Atomics do not race with each other, nor do loads and stores that bypass caches, which is
+//! how compilers write atomic loads and stores: between workgroups those with `sc1` or `glc`, inside of one also
+//! those with `sc0`. Atomic stores of gfx1100 have no bit that tells them from plain ones: a store of up to 64
+//! bits does not race there with an atomic that gives a value or an atomic load, and it releases.
 //!
 //! [`LdsOrder::Conservative`](crate::LdsOrder::Conservative) also asks for a wait between conflicting
 //! LDS accesses of one wave.
@@ -21,29 +23,28 @@
 //! A plain load that only atomics disturb is excused by a compare-and-swap of its wave (`exchange.rs`).
 //!
 //! What this misses: conflicts between lanes of one wave; of several atomics on a byte, and of more than
-//! two readers of it, those before the last; whether an order made by atomics covers the data (a wave
-//! that ran a returning atomic or an atomic load is taken to come after all earlier waves and workgroups that
-//! ran one, and hands that on to its workgroup at the next barrier);
-//! cache operations between workgroups; scalar loads; a wave's memory instructions beyond the first 2^24
+//! two readers of it, those before the last; scalar loads; a wave's memory instructions beyond the first 2^24
 //! and a kernel's beyond the first 8191. Waves run in one order, so a conflict on a path that this order
-//! does not take goes unseen. Atomic stores of gfx1100 have no bit that tells them from plain ones and
-//! count as plain.
+//! does not take goes unseen. An order through atomics on LDS is taken to cover everything.
 //!
 //! Sources: AMDGPUUsage (LLVM 22), memory model tables of GFX942 and GFX10–GFX11, kernel descriptor
 //! (`ENABLE_WGP_MODE`); CDNA3 and RDNA3 ISA manuals, `S_BARRIER`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use isa::{Op, Target};
+use isa::Target;
 
+use super::conflict::{Conflict, Kind};
 use super::exchange::{self, Pending, Unproven};
 use super::shadow::{Cell, Shadow, Stamp};
-use super::waits::{ORDERS, Order};
+use super::site::SiteInfo;
+use super::sync::{Caches, Covered, GroupSync, View};
+use super::visibility::{Earlier, Releases};
+use super::waits::ORDERS;
 use crate::exec::Exec;
-use crate::finding::{Findings, Rule};
+use crate::finding::Findings;
 use crate::launch::Launch;
 use crate::machine::{LdsOrder, Options};
-use crate::operand::Dest;
 use crate::prepare::Prepared;
 use crate::sem::access::Space;
 use crate::wave::Wave;
@@ -54,22 +55,6 @@ const MAX_WAVES: usize = 32;
 /// By wave and kind of order: accesses with lower numbers.
 type Frontier = [[u32; ORDERS]; MAX_WAVES];
 
-/// A memory instruction of the kernel.
-#[derive(Clone, Copy, Debug)]
-struct SiteInfo {
-    pc: u64,
-    order: Order,
-    is_atomic: bool,
-    /// Reads and writes in one step, unlike atomic loads and stores.
-    is_read_modify_write: bool,
-    /// An atomic that gives a value: its wave comes after those that ran atomics before.
-    is_acquiring: bool,
-}
-
-fn is_atomic(inst: &Prepared) -> bool {
-    matches!(inst.inst.op, Op::LdsAtomic(_) | Op::FlatAtomic(_) | Op::BufferAtomic(_))
-}
-
 /// What an instruction does to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -77,29 +62,6 @@ pub(crate) enum Access {
     Write,
     /// A store to LDS of what is there already.
     Rewrite,
-}
-
-/// What an earlier access and this one break.
-#[derive(Clone, Copy, Debug)]
-struct Conflict {
-    earlier: Stamp,
-    address: u64,
-    kind: Kind,
-    is_earlier_write: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// No barrier between them.
-    NoBarrier,
-    /// A barrier, but the earlier one was not known to be complete at it.
-    NotWaitedFor,
-    /// Ordered, but the reader's cache may hold the old value.
-    NotInvalidated,
-    /// Of different workgroups.
-    Workgroups,
-    /// Of one wave, in the conservative mode.
-    SameWave,
 }
 
 /// The state of the checks for one dispatch; by default they are off.
@@ -115,8 +77,12 @@ pub(crate) struct Races {
     places: BTreeMap<u64, usize>,
     /// The instruction of the last access, and its stamp.
     current: Option<(u64, Stamp)>,
-    /// Workgroups that ran an atomic on global memory.
-    released_workgroups: BTreeSet<u32>,
+    releases: Releases,
+    /// What the wave of the last access knows of releases.
+    view: View,
+    /// Barriers and atomics order the waves of a workgroup without more: they are on one CU.
+    shares_cache: bool,
+    is_gfx950: bool,
     /// The workgroup whose turn it is.
     group: GroupRaces,
 }
@@ -132,11 +98,10 @@ pub(crate) struct GroupRaces {
     issued: Frontier,
     /// By reader: what its loads are sure to see.
     visible: Vec<Frontier>,
-    /// Waves that ran an atomic, and one whose result orders: a returning one, or an atomic load.
+    /// Waves that ran an atomic on LDS, and one whose result orders.
     released: u32,
     acquired: u32,
-    /// A wave had acquired before the last barrier: what it is ordered behind, all waves now are.
-    has_handed_on: bool,
+    sync: GroupSync,
     /// Loads that a compare-and-swap may still prove harmless.
     unproven: Unproven,
 }
@@ -147,10 +112,13 @@ impl Races {
         let is_conservative = options.lds_order == LdsOrder::Conservative;
         let width = launch.target.wave_width();
         let is_alone = launch.work_items() <= width && launch.workgroups == [1; 3];
+        let needs_waits = launch.target == Target::Gfx1100 && descriptor.wgp_mode;
         Races {
             is_on: options.watches_races() && (!is_alone || is_conservative),
             is_conservative,
-            needs_waits: launch.target == Target::Gfx1100 && descriptor.wgp_mode,
+            needs_waits,
+            shares_cache: !needs_waits,
+            is_gfx950: launch.target == Target::Gfx950,
             grid: launch.workgroups,
             ..Races::default()
         }
@@ -169,6 +137,7 @@ impl Races {
         GroupRaces {
             number: (number % u64::from(Stamp::WORKGROUPS)) as u32,
             visible: vec![[[0; ORDERS]; MAX_WAVES]; n_readers],
+            sync: GroupSync::new(n_readers),
             ..GroupRaces::default()
         }
     }
@@ -181,7 +150,12 @@ impl Races {
 
     /// A barrier opens.
     pub(crate) fn open_barrier(&mut self, waves: &[Wave]) {
-        self.group.has_handed_on |= self.group.acquired != 0;
+        let known = waves.iter().map(|wave| Covered {
+            issued: wave.scoreboard.issued(),
+            complete: wave.scoreboard.complete(),
+            written_back: 0,
+        });
+        self.group.sync.open_barrier(known.collect(), self.shares_cache);
         for (wave, (complete, issued)) in
             waves.iter().zip(self.group.complete.iter_mut().zip(&mut self.group.issued))
         {
@@ -190,10 +164,25 @@ impl Races {
         }
     }
 
-    /// A wave invalidates the cache of its CU.
-    pub(crate) fn invalidate(&mut self, wave: u32) {
-        if let Some(visible) = self.group.visible.get_mut(wave as usize) {
+    /// A wave invalidates caches.
+    pub(crate) fn invalidate(&mut self, wave: &Wave, caches: Caches) {
+        if !self.is_on {
+            return;
+        }
+        self.group.sync.invalidate(wave.id, &wave.scoreboard.complete(), caches);
+        if caches != Caches::Far
+            && let Some(visible) = self.group.visible.get_mut(wave.id as usize)
+        {
             *visible = self.group.complete;
+        }
+    }
+
+    /// A wave starts to write back its XCD's L2.
+    pub(crate) fn write_back(&mut self, wave: &Wave) {
+        if self.is_on {
+            let group = &mut self.group;
+            let others = group.sync.stored_by_others(wave.id, &self.releases, group.number);
+            group.sync.write_back(wave.id, wave.scoreboard.issued(), others);
         }
     }
 
@@ -206,16 +195,7 @@ impl Races {
         if place > Stamp::MAX_SITES {
             return None;
         }
-        let is_atomic_row = is_atomic(inst);
-        let cache = inst.inst.mods.cache;
-        let is_atomic = is_atomic_row || cache.sc0 || cache.sc1 || cache.glc;
-        self.sites.push(SiteInfo {
-            pc: inst.pc,
-            order: inst.order(),
-            is_atomic,
-            is_read_modify_write: is_atomic_row,
-            is_acquiring: is_atomic && inst.dst[0] != Dest::None,
-        });
+        self.sites.push(SiteInfo::of(inst, self.is_gfx950));
         self.places.insert(inst.pc, place);
         Some(place)
     }
@@ -240,23 +220,45 @@ impl Races {
         let site = self.site(inst)?;
         let stamp = Stamp::new(self.group.number, wave.id, site, serial);
         self.current = Some((inst.pc, stamp));
-        if self.info(stamp).is_atomic {
-            self.note_atomic(stamp, is_global);
+        if is_global {
+            self.note_global(stamp, wave);
+        } else if self.info(stamp).is_atomic {
+            self.note_lds_atomic(stamp);
         }
         Some(stamp)
     }
 
-    fn note_atomic(&mut self, stamp: Stamp, is_global: bool) {
-        let bit = 1 << stamp.wave();
-        self.group.released |= bit;
+    fn note_global(&mut self, stamp: Stamp, wave: &Wave) {
         let info = self.info(stamp);
-        if info.is_acquiring {
-            self.group.acquired |= bit;
+        let sync = &mut self.group.sync;
+        self.view = sync.view(wave.id, || wave.scoreboard.complete());
+        if info.is_flag_store || info.is_read_modify_write {
+            let complete = wave.scoreboard.complete();
+            self.releases.release(sync, stamp, info.pc, complete, self.shares_cache);
         }
-        // An atomic load releases nothing.
-        let is_load = info.is_acquiring && !info.is_read_modify_write;
-        if is_global && !is_load {
-            self.released_workgroups.insert(stamp.workgroup());
+    }
+
+    fn note_lds_atomic(&mut self, stamp: Stamp) {
+        self.group.released |= 1 << stamp.wave();
+        if self.info(stamp).is_acquiring {
+            self.group.acquired |= 1 << stamp.wave();
+            self.group.sync.learn(stamp.wave(), self.group.released, self.shares_cache);
+        }
+    }
+
+    /// An atomic reads or writes a flag, which `writer` wrote last.
+    fn touch_flag(&mut self, now: Stamp, address: u64, writer: Stamp, is_write: bool) {
+        let info = self.info(now);
+        let mut clock = self.releases.flag(address);
+        if !writer.is_none() && !self.info(writer).is_atomic {
+            clock = clock.max(self.releases.clock_of(writer));
+        }
+        if !is_write && info.is_acquiring {
+            self.group.sync.ask(now, info.order, clock);
+        }
+        if is_write {
+            let chain = if info.is_read_modify_write { clock } else { 0 };
+            self.releases.set_flag(address, chain.max(self.releases.clock_of(now)));
         }
     }
 
@@ -278,11 +280,14 @@ impl Races {
         let mut shadow =
             std::mem::take(if is_global { &mut self.global } else { &mut self.group.lds });
         let mut found = None;
+        let mut writer = Stamp::default();
         let is_write = access != Access::Read;
         shadow.visit(address, n_bytes, |at, cell| {
+            writer = cell.writer;
             if found.is_none() && access != Access::Rewrite {
                 let judge = |earlier: Stamp, is_earlier_write: bool| {
-                    let kind = self.judge(earlier, stamp, wave, is_global, is_write)?;
+                    let kind =
+                        self.judge(earlier, is_earlier_write, stamp, wave, is_global, is_write)?;
                     Some(Conflict { earlier, address: at, kind, is_earlier_write })
                 };
                 found = conflict(cell, is_write, judge);
@@ -294,6 +299,9 @@ impl Races {
             }
         });
         *(if is_global { &mut self.global } else { &mut self.group.lds }) = shadow;
+        if is_global && self.info(stamp).is_atomic {
+            self.touch_flag(stamp, address, writer, is_write);
+        }
         if exchange::is_compare_and_swap(inst) {
             self.group.unproven.prove(wave.id, is_global, address..address + n_bytes);
         }
@@ -305,6 +313,7 @@ impl Races {
     fn judge(
         &self,
         earlier: Stamp,
+        is_earlier_write: bool,
         now: Stamp,
         wave: &Wave,
         is_global: bool,
@@ -321,24 +330,45 @@ impl Races {
             return is_pending.then_some(Kind::SameWave);
         }
         let (before, after) = (self.info(earlier), self.info(now));
-        if before.is_atomic && after.is_atomic {
+        let is_here = earlier.workgroup() == now.workgroup();
+        if before.synchronises_with(after, is_here, is_global) {
             return None;
         }
-        let has_acquired = self.group.acquired >> now.wave() & 1 == 1;
-        if earlier.workgroup() != now.workgroup() {
+        let is_cached_write = is_earlier_write && !before.is_atomic;
+        let first = Earlier { stamp: earlier, order: before.order, is_cached_write };
+        let sees_through = is_write || after.is_atomic;
+        if !is_here {
             // LDS is another one by then.
-            let is_ordered = (has_acquired || self.group.has_handed_on)
-                && self.released_workgroups.contains(&earlier.workgroup());
-            return (is_global && !is_ordered).then_some(Kind::Workgroups);
+            let judge = || self.releases.judge(first, self.view, sees_through, self.is_gfx950);
+            return if is_global { judge() } else { None };
         }
-        if has_acquired && self.group.released >> earlier.wave() & 1 == 1 {
+        if self.group.acquired >> now.wave() & 1 == 1
+            && self.group.released >> earlier.wave() & 1 == 1
+        {
             return None;
         }
-        let is_before = |frontier: &Frontier| {
-            earlier.serial() < frontier[earlier.wave() as usize][before.order as usize]
-        };
+        let by_barrier = self.judge_barrier(earlier, now, is_global, sees_through)?;
+        let (releases, shares_cache) = (&self.releases, self.shares_cache);
+        match releases.judge_in_group(first, self.view, sees_through, shares_cache) {
+            None => None,
+            Some(by_atomic) if by_barrier == Kind::NoBarrier && is_global => Some(by_atomic),
+            Some(_) => Some(by_barrier),
+        }
+    }
+
+    /// Whether a barrier orders accesses of two waves of a workgroup.
+    fn judge_barrier(
+        &self,
+        earlier: Stamp,
+        now: Stamp,
+        is_global: bool,
+        sees_through: bool,
+    ) -> Option<Kind> {
+        let order = self.info(earlier).order as usize;
+        let is_before =
+            |frontier: &Frontier| earlier.serial() < frontier[earlier.wave() as usize][order];
         let needs_waits = !is_global || self.needs_waits;
-        let reads_through_cache = is_global && needs_waits && !is_write && !after.is_atomic;
+        let reads_through_cache = is_global && needs_waits && !sees_through;
         if !is_before(&self.group.issued) {
             Some(Kind::NoBarrier)
         } else if needs_waits && !is_before(&self.group.complete) {
@@ -425,20 +455,16 @@ fn report(
 ) {
     let earlier = exec.races.info(conflict.earlier);
     let [x, y, z] = exec.races.workgroup_of(conflict.earlier);
-    let remedy = remedy(conflict.kind, is_global, earlier.order);
-    let rule = match conflict.kind {
-        Kind::SameWave => Rule::LdsOrder,
-        Kind::NotWaitedFor => Rule::UnfinishedAtBarrier,
-        Kind::NotInvalidated => Rule::StaleCache,
-        _ if is_global => Rule::GlobalRace,
-        _ => Rule::LdsRace,
-    };
+    let remedy = conflict.kind.remedy(exec.target, is_global, earlier.order);
+    let rule = conflict.kind.rule(is_global);
+    let release = exec.races.releases.releasing(conflict.earlier, exec.races.view);
+    let release = release.map(|pc| exec.program.site(pc).address);
     let describe = || {
         let memory = if is_global { "global memory" } else { "LDS" };
         let now = if is_write { "written" } else { "read" };
         let before = if conflict.is_earlier_write { "write" } else { "read" };
         let (address, wave) = (conflict.address, conflict.earlier.wave());
-        let because = because(conflict.kind);
+        let because = conflict.kind.because(release);
         let what = format!(
             "{memory} at {address:#x} is {now} after a {before} by wave {wave} of workgroup ({x}, {y}, {z}), {because}"
         );
@@ -454,40 +480,5 @@ fn report(
             exec.races.group.unproven.add(wave, is_global, conflict.address, pending);
         }
         _ => exec.report(inst, rule, Some(earlier.pc), Some(lane), describe),
-    }
-}
-
-fn because(kind: Kind) -> &'static str {
-    match kind {
-        Kind::NoBarrier => "with no barrier between them",
-        Kind::NotWaitedFor => "which its wave had not waited for when the barrier opened",
-        Kind::NotInvalidated => "and the cache of this wave's CU may hold older data",
-        Kind::Workgroups => "and nothing orders workgroups",
-        Kind::SameWave => "which nothing proves complete (conservative LDS order)",
-    }
-}
-
-/// The remedy for LDS accesses that are unfinished at a barrier.
-pub(crate) const WAIT_FOR_LDS: &str = "put s_waitcnt lgkmcnt(0) before the barrier";
-
-fn remedy(kind: Kind, is_global: bool, order: Order) -> &'static str {
-    match (kind, order) {
-        (Kind::NoBarrier, _) if is_global => {
-            "put a workgroup-scope release, s_barrier and acquire between them"
-        }
-        (Kind::NoBarrier, _) => "put s_waitcnt lgkmcnt(0) and s_barrier between them",
-        (Kind::NotWaitedFor, Order::Lds) => WAIT_FOR_LDS,
-        (Kind::NotWaitedFor, Order::VectorStore) => {
-            "put s_waitcnt_vscnt null, 0x0 before the barrier"
-        }
-        (Kind::NotWaitedFor, Order::Vector) => "put s_waitcnt vmcnt(0) before the barrier",
-        (Kind::NotWaitedFor, Order::Unordered) => {
-            "put s_waitcnt vmcnt(0) lgkmcnt(0) before the barrier"
-        }
-        (Kind::NotInvalidated, _) => "put buffer_gl0_inv between the barrier and the load",
-        (Kind::Workgroups, _) => {
-            "give workgroups data of their own, use atomics, or split the kernel in two"
-        }
-        (Kind::SameWave, _) => "put s_waitcnt lgkmcnt(0) between them",
     }
 }

@@ -6,7 +6,7 @@ use isa::Op;
 use isa::table::{Control, Effect};
 use isa::wait_states::History;
 
-use crate::checks::races::WAIT_FOR_LDS;
+use crate::checks::conflict::WAIT_FOR_LDS;
 use crate::checks::wait_states;
 use crate::checks::waits::{self, Queue, Scoreboard};
 use crate::fault::Cause;

@@ -26,6 +26,7 @@
 use isa::Target;
 use isa::table::Buffer;
 
+use crate::checks::sync::Caches;
 use crate::checks::undefined;
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
@@ -64,15 +65,18 @@ pub(crate) fn meaning(op: Buffer) -> Meaning {
         Buffer::BufferStoreB128 => Exact(|x, i| x.buffer_store_words(i, 4)),
 
         // Caches.
-        Buffer::BufferWbl2 | Buffer::BufferInv | Buffer::BufferGl1Inv => Exact(|x, i| {
+        Buffer::BufferWbl2 => Exact(|x, i| {
+            // Without SC1 nothing leaves this XCD.
+            if i.inst.mods.cache.sc1 {
+                x.races.write_back(x.wave);
+            }
             x.issue(i, Span::default());
             Ok(())
         }),
-        Buffer::BufferGl0Inv => Exact(|x, i| {
-            x.races.invalidate(x.wave.id);
-            x.issue(i, Span::default());
-            Ok(())
-        }),
+        // With SC0 alone it serves workgroups that several CUs run.
+        Buffer::BufferInv => Exact(|x, i| x.invalidate(i, Caches::All, i.inst.mods.cache.sc1)),
+        Buffer::BufferGl0Inv => Exact(|x, i| x.invalidate(i, Caches::Near, true)),
+        Buffer::BufferGl1Inv => Exact(|x, i| x.invalidate(i, Caches::Far, true)),
     }
 }
 
@@ -252,6 +256,15 @@ impl Exec<'_> {
             return Space::OutOfRange;
         }
         Space::Global(buffer.base + buffer.scalar + index * buffer.stride + offset)
+    }
+
+    /// Invalidates caches, where the instruction means ones that checks know of.
+    fn invalidate(&mut self, inst: &Prepared, caches: Caches, is_known: bool) -> Outcome {
+        if is_known {
+            self.races.invalidate(self.wave, caches);
+        }
+        self.issue(inst, Span::default());
+        Ok(())
     }
 
     fn buffer_load<const N: usize>(&mut self, inst: &Prepared, extend: Extend) -> Outcome {

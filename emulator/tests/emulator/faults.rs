@@ -8,6 +8,8 @@ mod gfx1100;
 mod gfx950;
 mod races_gfx1100;
 mod races_gfx950;
+mod visibility_gfx1100;
+mod visibility_gfx950;
 
 use crate::bench::Args;
 use codeobj::CodeObject;
@@ -50,8 +52,8 @@ const fn case(name: &'static str, expect: Expect, lines: &'static [Line]) -> Cas
 
 fn cases(target: Target) -> impl Iterator<Item = &'static Case> {
     let lists = match target {
-        Target::Gfx950 => [gfx950::CASES, races_gfx950::CASES],
-        Target::Gfx1100 => [gfx1100::CASES, races_gfx1100::CASES],
+        Target::Gfx950 => [gfx950::CASES, races_gfx950::CASES, visibility_gfx950::CASES],
+        Target::Gfx1100 => [gfx1100::CASES, races_gfx1100::CASES, visibility_gfx1100::CASES],
     };
     lists.into_iter().flatten()
 }
@@ -115,10 +117,8 @@ impl Setup {
     /// Cases about a mode run in that mode, cases about workgroups on two of them. Cases about one wave are
     /// not watched for races: both waves may do the same to one address.
     fn of(case: &Case) -> Setup {
-        let is_about_waves = [races_gfx950::CASES, races_gfx1100::CASES]
-            .into_iter()
-            .flatten()
-            .any(|race| race.name == case.name);
+        let is_about_waves =
+            !gfx950::CASES.iter().chain(gfx1100::CASES).any(|alone| alone.name == case.name);
         let is_natural = case.expect == Expect::Found(Rule::Misaligned);
         let is_conservative = case.expect == Expect::Found(Rule::LdsOrder);
         let options = Options {
