@@ -90,6 +90,27 @@ fn run(scenario: &Scenario, target: Target, options: &Options) -> (Duration, Rep
     (fastest, report, result)
 }
 
+/// Millions of rows of lanes a second that a bare loop multiplies and adds, in vectors that any host has: what this
+/// machine can do at the moment, to compare the rates below with.
+fn bare_loop(lanes: usize) -> f64 {
+    const N: u32 = 1 << 14;
+    let file: Vec<Vec<f32>> = (0..16).map(|k| vec![1.0 + k as f32 / 16.0; lanes]).collect();
+    let mut sums = vec![vec![0.0_f32; lanes]; 16];
+    let mut fastest = Duration::MAX;
+    for _ in 0..REPEATS {
+        let started = Instant::now();
+        for step in 0..N as usize {
+            let (a, b) = (&file[step % 16][..lanes], &file[(step + 5) % 16][..lanes]);
+            for ((sum, a), b) in sums[(step + 11) % 16][..lanes].iter_mut().zip(a).zip(b) {
+                *sum = a * b + *sum * 0.5;
+            }
+        }
+        fastest = fastest.min(started.elapsed());
+        std::hint::black_box(&mut sums);
+    }
+    rate(N.into(), fastest)
+}
+
 /// Millions a second.
 fn rate(count: u64, time: Duration) -> f64 {
     count as f64 / time.as_secs_f64() / 1e6
@@ -106,10 +127,12 @@ fn main() {
     ];
     let words: Vec<String> =
         std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let bare = [bare_loop(64), bare_loop(32)];
     println!("fastest of {REPEATS}, one core; millions a second");
+    println!("a bare loop over rows of 64 and 32 lanes: {:.0} and {:.0}", bare[0], bare[1]);
     println!(
-        "{:<8} {:<8} {:<16} {:>9} {:>9} {:>9} {:>9} {:>7}",
-        "kernel", "target", "setting", "VALU", "matrix", "all", "ms", "time"
+        "{:<8} {:<8} {:<16} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}",
+        "kernel", "target", "setting", "VALU", "of bare", "matrix", "all", "ms", "time"
     );
     for scenario in &SCENARIOS {
         for target in Target::ALL {
@@ -124,9 +147,10 @@ fn main() {
                 assert!(*expected == result, "{}: results differ", scenario.name);
                 let counts = &report.stats.instructions;
                 let count = |class| counts.get(&class).copied().unwrap_or(0);
+                let valu = rate(count(Class::Valu) + count(Class::Transcendental), time);
                 println!(
-                    "{line} {:>9.2} {:>9.2} {:>9.2} {:>9.2} {:>6.2}x",
-                    rate(count(Class::Valu) + count(Class::Transcendental), time),
+                    "{line} {valu:>9.2} {:>9.3} {:>9.2} {:>9.2} {:>9.2} {:>6.2}x",
+                    valu / bare[usize::from(target.wave_width() == 32)],
                     rate(count(Class::Matrix), time),
                     rate(report.wave_instructions, time),
                     time.as_secs_f64() * 1e3,

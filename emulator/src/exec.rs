@@ -2,6 +2,7 @@
 
 use isa::Target;
 
+use crate::block::Block;
 use crate::checks::races::Races;
 use crate::checks::{wait_states, waits};
 use crate::fault::Cause;
@@ -50,25 +51,53 @@ impl Exec<'_> {
         let program = self.program;
         let mut left = budget;
         while left != 0 && self.wave.status == Status::Running {
-            let inst = program.fetch(self.wave.pc)?;
+            let block = program.block(self.wave.pc)?;
+            let steps = block.steps(left);
+            self.wave.active = self.wave.exec();
+            let is_watched =
+                self.options.checks || tracer.is_some() || !block.fits(self.wave.n_vectors);
+            if is_watched {
+                self.run_watched(steps, tracer)?;
+            } else {
+                self.run_unwatched(block, steps)?;
+            }
+            left -= steps.len() as u64;
+        }
+        Ok(left)
+    }
+
+    fn run_unwatched(&mut self, block: &Block, steps: &[Prepared]) -> Outcome {
+        if let Some(last) = steps.last() {
+            // Meanings of branches overwrite it.
+            self.wave.pc = last.next_pc();
+        }
+        for (number, inst) in steps.iter().enumerate() {
+            if let Err(cause) = (inst.run)(self, inst) {
+                self.wave.pc = inst.pc;
+                block.count(number + 1, self.counts);
+                return Err(cause);
+            }
+        }
+        block.count(steps.len(), self.counts);
+        Ok(())
+    }
+
+    fn run_watched(&mut self, steps: &[Prepared], tracer: &mut Option<&mut dyn Tracer>) -> Outcome {
+        for inst in steps {
+            self.wave.pc = inst.pc;
             self.check_allocation(inst)?;
             if self.options.checks {
                 waits::check(self, inst);
                 wait_states::check(self, inst);
             }
-            self.wave.active = self.wave.exec();
-            self.counts.add(inst.class);
+            self.counts.add_step(inst);
             if let Some(tracer) = tracer {
                 tracer.step(Step {
                     place: self.place(None),
-                    site: program.site(inst.pc),
+                    site: self.program.site(inst.pc),
                     exec: self.wave.active,
                 });
             }
-            if inst.is_approximate {
-                self.count_approximate(inst);
-            }
-            left -= 1;
             // Meanings of branches overwrite it.
             self.wave.pc = inst.next_pc();
             if let Err(cause) = (inst.run)(self, inst) {
@@ -76,14 +105,7 @@ impl Exec<'_> {
                 return Err(cause);
             }
         }
-        Ok(left)
-    }
-
-    fn count_approximate(&mut self, inst: &Prepared) {
-        self.counts.add_approximate(inst.inst.op);
-        if let Some(dual) = &inst.inst.dual {
-            self.counts.add_approximate(dual.op);
-        }
+        Ok(())
     }
 
     #[inline]

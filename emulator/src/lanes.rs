@@ -13,7 +13,7 @@ mod run;
 pub(crate) mod simd;
 mod source;
 
-pub(crate) use simd::{Fused, Width};
+pub(crate) use simd::{Choice, Fused, Width};
 
 use crate::wave::{ROW_LANES, Row};
 

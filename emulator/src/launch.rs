@@ -95,11 +95,14 @@ impl<'m> Launch<'m> {
         self.workgroup_size.iter().product()
     }
 
+    /// Vector registers of a wave: architectural, accumulation.
+    pub(crate) fn n_vectors(&self) -> [u16; 2] {
+        vector_registers(&self.kernel.descriptor, self.target)
+    }
+
     /// Sets up a wave of a workgroup; everything that the hardware does not initialise is undefined.
     pub(crate) fn start_wave(&self, wave: &mut Wave, number: u32, workgroup: [u32; 3]) {
         let descriptor = &self.kernel.descriptor;
-        let (arch, acc) = vector_registers(descriptor, self.target);
-        wave.n_vectors = [arch, acc];
         wave.reset(number, self.entry, initial_mode(descriptor));
         for (register, value) in (0..).zip(&self.user_sgprs) {
             if let Some(value) = value {
@@ -140,14 +143,13 @@ impl<'m> Launch<'m> {
     }
 }
 
-/// Vector registers of a wave: architectural, accumulation.
-fn vector_registers(descriptor: &KernelDescriptor, target: Target) -> (u16, u16) {
+fn vector_registers(descriptor: &KernelDescriptor, target: Target) -> [u16; 2] {
     let narrow = |count: u32| u16::try_from(count.min(256)).expect("at most 256");
     match target {
-        Target::Gfx1100 => (narrow(descriptor.vgprs), 0),
+        Target::Gfx1100 => [narrow(descriptor.vgprs), 0],
         Target::Gfx950 => {
             let arch = descriptor.arch_vgprs.min(descriptor.vgprs);
-            (narrow(arch), narrow(descriptor.vgprs - arch))
+            [narrow(arch), narrow(descriptor.vgprs - arch)]
         }
     }
 }

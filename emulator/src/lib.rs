@@ -12,6 +12,7 @@
 //!
 //! What is not modelled: time, caches, several dispatches at once, traps and debugging, graphics.
 
+mod block;
 mod checks;
 mod exec;
 mod fault;

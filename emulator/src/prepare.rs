@@ -2,6 +2,9 @@
 //!
 //! Everything that depends only on the instruction is decided here, once; executing it searches nothing.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use isa::format::Encoding;
 use isa::inst::{Dual, Inst, MAX_OPERANDS, OutputScale, SdwaSel};
 use isa::reg::SpecialReg;
@@ -16,7 +19,7 @@ use crate::operand::{Dest, Source, Span, dest, source, special_slot};
 use crate::report::Class;
 use crate::sem::forms;
 use crate::sem::{self, Meaning};
-use crate::wave::{FIRST_ACC, SPREAD_STAGE, ZERO_STAGE, scalar};
+use crate::wave::{FIRST_ACC, SCRAP_STAGE, SPREAD_STAGE, ZERO_STAGE, scalar};
 
 /// What executes an instruction.
 pub(crate) type Handler = for<'e> fn(&mut Exec<'e>, &Prepared) -> Outcome;
@@ -27,39 +30,64 @@ const MAX_VECTORS_READ: usize = 4 * MAX_OPERANDS;
 /// As many as most instructions have.
 pub(crate) const FIRST_VECTORS_READ: usize = 4;
 
-/// An instruction made ready to run. What every instruction needs comes first, to share cache lines.
-#[derive(Debug)]
-#[repr(C)]
+/// Where the first result and the first three sources of an instruction lie as 32-bit values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places {
+    /// The vector register of the result; of scalar results, one that nobody reads.
+    pub result: u16,
+    /// The vector register that holds each source; scalars and constants are spread over a staging register.
+    pub sources: [u16; 3],
+    /// Sources, one bit each, whose rows of lanes are all the same.
+    pub uniform: u8,
+    /// Sources, one bit each, that have to be spread.
+    pub spread: u8,
+}
+
+/// An instruction made ready to run: in front what running it needs, 32 bytes that lie next to those of its
+/// neighbours, behind them everything else.
+#[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     /// What runs it.
     pub run: Handler,
+    pub places: Places,
+    /// Class for counts.
+    pub class: Class,
+    /// Some source has NEG or ABS.
+    pub has_signs: bool,
+    /// CLAMP or OMOD is set.
+    pub has_output: bool,
+    details: Arc<Details>,
+}
+
+impl Deref for Prepared {
+    type Target = Details;
+
+    #[inline]
+    fn deref(&self) -> &Details {
+        &self.details
+    }
+}
+
+/// What an instruction is.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Details {
     /// Address of the instruction.
     pub pc: u64,
     /// Architectural and accumulation registers that must be allocated.
     pub n_vectors: [u16; 2],
     size_bytes: u8,
-    /// Class for counts.
-    pub class: Class,
     /// Operation of an approximate result.
     pub is_approximate: bool,
-    /// Some source has NEG or ABS.
-    pub has_signs: bool,
-    /// CLAMP or OMOD is set.
-    pub has_output: bool,
     /// Some source is a scalar register or depends on one.
     pub reads_scalars: bool,
+    /// EXEC may be another one after it, or control elsewhere, or the wave at rest.
+    pub ends_block: bool,
     n_vectors_read: u8,
     n_spans: u8,
     /// Results in the order of the row.
     pub dst: [Dest; 2],
     vectors_read: [u16; MAX_VECTORS_READ],
-    /// The vector register that holds each of the first three sources; scalars and constants are spread over
-    /// a staging register.
-    pub lanes_in: [u16; 3],
-    /// Vector registers from one row of lanes to the next, zero where all rows are the same.
-    pub lane_steps: [u8; 3],
-    /// Sources, one bit each, that have to be spread.
-    pub spread: u8,
     /// Sources in the order of the row, then destinations that are read.
     pub src: [Source; MAX_OPERANDS],
     /// Width of each source in bits.
@@ -77,7 +105,7 @@ pub(crate) struct Prepared {
     /// A result in the low half of a register zeroes the high half.
     pub zeroes_high: bool,
     spans: [Span; MAX_SPANS],
-    /// What `run` runs in turn, for DPP, SDWA and dual-issue forms.
+    /// What the handler runs in turn, for DPP, SDWA and dual-issue forms.
     pub inner: Handler,
     /// The Y half of a dual-issue pair.
     pub dual: Option<Box<Prepared>>,
@@ -95,7 +123,7 @@ pub(crate) struct Prepared {
     pub inst: Inst,
 }
 
-impl Prepared {
+impl Details {
     /// Registers read and written.
     #[inline]
     pub(crate) fn spans(&self) -> impl Iterator<Item = Span> + use<> {
@@ -114,6 +142,14 @@ impl Prepared {
     pub(crate) fn vectors_read(&self) -> (&[u16; FIRST_VECTORS_READ], &[u16]) {
         let (first, more) = self.vectors_read.split_first_chunk().expect("a longer list");
         (first, &more[..usize::from(self.n_vectors_read).saturating_sub(FIRST_VECTORS_READ)])
+    }
+
+    /// Its operations, where a result is approximate.
+    pub(crate) fn approximate(&self) -> impl Iterator<Item = Op> + use<> {
+        let second = self.inst.dual.map(|dual| dual.op);
+        [self.is_approximate.then_some(self.inst.op), second.filter(|_| self.is_approximate)]
+            .into_iter()
+            .flatten()
     }
 
     /// The 16-bit constant of SOPP and SOPK, sign-extended.
@@ -159,16 +195,6 @@ impl Prepared {
 
     /// Lists what the sources depend on, once they are final.
     fn note_sources(&mut self) {
-        for (k, source) in self.src.iter().take(3).enumerate() {
-            (self.lanes_in[k], self.lane_steps[k]) = match *source {
-                Source::Vector(register) => (register, 1),
-                Source::None => (ZERO_STAGE, 0),
-                _ => {
-                    self.spread |= 1 << k;
-                    (SPREAD_STAGE + k as u16, 0)
-                }
-            };
-        }
         for (source, bits) in self.src.iter().zip(self.bits) {
             match *source {
                 Source::Vector(first) => {
@@ -182,43 +208,85 @@ impl Prepared {
             }
         }
     }
+
+    fn places(&self) -> Places {
+        let result = match self.dst[0] {
+            Dest::Vector(register) => register,
+            Dest::None | Dest::Scalar(_) => SCRAP_STAGE,
+        };
+        let mut places = Places { result, sources: [ZERO_STAGE; 3], uniform: 0, spread: 0 };
+        for (k, source) in self.src.iter().take(3).enumerate() {
+            match *source {
+                Source::Vector(register) => places.sources[k] = register,
+                Source::None => places.uniform |= 1 << k,
+                _ => {
+                    places.sources[k] = SPREAD_STAGE + k as u16;
+                    places.uniform |= 1 << k;
+                    places.spread |= 1 << k;
+                }
+            }
+        }
+        places
+    }
+
+    /// Complete but for what runs it.
+    fn ready(mut self, run: Handler, class: Class) -> Prepared {
+        self.note_sources();
+        Prepared {
+            run,
+            places: self.places(),
+            class,
+            has_signs: self.neg.iter().chain(&self.abs).any(|set| *set),
+            has_output: self.inst.mods.clamp || self.inst.mods.omod != OutputScale::One,
+            details: Arc::new(self),
+        }
+    }
+
+    /// Whether some source lies in the registers of the first result of `other`.
+    fn reads_result_of(&self, other: &Details) -> bool {
+        let result = other.result_span();
+        self.spans().any(|span| !span.is_destination && span.overlaps(result))
+    }
 }
 
 /// Makes an instruction ready to run.
 pub(crate) fn prepare(pc: u64, inst: Inst, target: Target) -> Result<Prepared, Cause> {
-    let mut prepared = prepare_half(pc, inst, inst.op, &inst.operands, target)?;
+    let class = class(&inst, inst.op);
+    let mut details = prepare_half(pc, inst, inst.op, &inst.operands, target)?;
+    let mut run = details.inner;
     if let Some(Dual { op, operands }) = inst.dual {
-        let mut second = prepare_half(pc, inst, op, &operands, target)?;
-        second.run = second.inner;
-        second.note_sources();
-        for span in second.spans() {
-            prepared.add_span(span);
+        let second = prepare_half(pc, inst, op, &operands, target)?;
+        if second.reads_result_of(&details) {
+            stage_result(&mut details, forms::DUAL_STAGE);
         }
-        for (count, other) in prepared.n_vectors.iter_mut().zip(second.n_vectors) {
+        for span in second.spans() {
+            details.add_span(span);
+        }
+        for (count, other) in details.n_vectors.iter_mut().zip(second.n_vectors) {
             *count = (*count).max(other);
         }
-        prepared.dual = Some(Box::new(second));
-        stage_result(&mut prepared, forms::DUAL_STAGE);
-        prepared.run = forms::run_dual;
+        let run_second = second.inner;
+        details.dual = Some(Box::new(second.ready(run_second, class)));
+        run = forms::run_dual;
     } else if inst.mods.sdwa.is_some() {
-        stage_sdwa(&mut prepared);
+        stage_sdwa(&mut details);
+        run = forms::run_sdwa;
     } else if inst.mods.dpp.is_some() {
-        prepared.unstaged[0] = prepared.src[0];
-        prepared.src[0] = Source::Vector(forms::SOURCE_STAGE);
-        prepared.run = forms::run_dpp;
+        details.unstaged[0] = details.src[0];
+        details.src[0] = Source::Vector(forms::SOURCE_STAGE);
+        run = forms::run_dpp;
     }
-    prepared.note_sources();
-    Ok(prepared)
+    Ok(details.ready(run, class))
 }
 
-fn stage_result(prepared: &mut Prepared, stage: u16) {
+fn stage_result(prepared: &mut Details, stage: u16) {
     prepared.final_dst = prepared.dst[0];
     if let Dest::Vector(_) = prepared.dst[0] {
         prepared.dst[0] = Dest::Vector(stage);
     }
 }
 
-fn stage_sdwa(prepared: &mut Prepared) {
+fn stage_sdwa(prepared: &mut Details) {
     prepared.unstaged = [prepared.src[0], prepared.src[1]];
     prepared.src[0] = Source::Vector(forms::SOURCE_STAGE);
     if prepared.inst.row().operands.iter().any(|spec| spec.field == Field::Src1) {
@@ -229,7 +297,6 @@ fn stage_sdwa(prepared: &mut Prepared) {
     if !is_whole {
         stage_result(prepared, forms::RESULT_STAGE);
     }
-    prepared.run = forms::run_sdwa;
 }
 
 /// Runs instructions that the tables know and the emulator does not.
@@ -242,30 +309,24 @@ fn prepare_half(
     op: Op,
     operands: &[Operand],
     target: Target,
-) -> Result<Prepared, Cause> {
+) -> Result<Details, Cause> {
     let row = op.row();
     let (run, is_approximate) = match sem::meaning(op) {
         Meaning::Exact(run) => (run, false),
         Meaning::Approximate(_, run) => (run, true),
         Meaning::Unsupported => (REFUSE, false),
     };
-    let mut prepared = Prepared {
-        run,
+    let mut prepared = Details {
         pc,
         n_vectors: [0; 2],
         size_bytes: inst.size_bytes,
-        class: class(&inst, op),
         is_approximate,
-        has_signs: false,
-        has_output: inst.mods.clamp || inst.mods.omod != OutputScale::One,
         reads_scalars: false,
+        ends_block: false,
         n_vectors_read: 0,
         n_spans: 0,
         dst: [Dest::None; 2],
         vectors_read: [ZERO_STAGE; MAX_VECTORS_READ],
-        lanes_in: [ZERO_STAGE; 3],
-        lane_steps: [0; 3],
-        spread: 0,
         src: [Source::None; MAX_OPERANDS],
         bits: [32; MAX_OPERANDS],
         neg: [false; MAX_OPERANDS],
@@ -318,7 +379,7 @@ fn prepare_half(
     }
     note_effects(&mut prepared, op, target);
     note_old_value(&mut prepared);
-    prepared.has_signs = prepared.neg.iter().chain(&prepared.abs).any(|set| *set);
+    prepared.ends_block = ends_block(&prepared, op);
     Ok(prepared)
 }
 
@@ -328,7 +389,7 @@ fn narrow_bits(ty: Ty, target: Target) -> u8 {
 
 /// Modifier bits belong to fields; sources are looked up by position.
 fn set_modifiers(
-    prepared: &mut Prepared,
+    prepared: &mut Details,
     position: usize,
     spec: &OperandSpec,
     is_dual: bool,
@@ -366,7 +427,7 @@ fn check_tuple(inst: &Inst, operand: Operand, registers: u16, target: Target) ->
     }
 }
 
-fn note_registers(prepared: &mut Prepared, operand: Operand, registers: u16, is_destination: bool) {
+fn note_registers(prepared: &mut Details, operand: Operand, registers: u16, is_destination: bool) {
     let count = u8::try_from(registers).unwrap_or(u8::MAX);
     let first = match operand {
         Operand::Vgpr(number) => 128 + u16::from(number),
@@ -386,7 +447,7 @@ fn note_registers(prepared: &mut Prepared, operand: Operand, registers: u16, is_
 }
 
 /// Registers that a row reads and writes without naming them.
-fn note_effects(prepared: &mut Prepared, op: Op, target: Target) {
+fn note_effects(prepared: &mut Details, op: Op, target: Target) {
     let row = op.row();
     let words = u8::try_from(target.wave_width() / 32).expect("1 or 2");
     let is_lds = prepared.inst.mods.lds;
@@ -403,7 +464,7 @@ fn note_effects(prepared: &mut Prepared, op: Op, target: Target) {
 
 /// A buffer atomic that returns the value before it writes the registers that hold its operand: all of
 /// them, or the first half of a compare-and-swap's pair.
-fn note_old_value(prepared: &mut Prepared) {
+fn note_old_value(prepared: &mut Details) {
     let inst = &prepared.inst;
     if !matches!(inst.op, Op::BufferAtomic(_)) || !inst.returns_old() {
         return;
@@ -418,6 +479,14 @@ fn note_old_value(prepared: &mut Prepared) {
     };
     prepared.dst[0] = Dest::Vector(first.into());
     prepared.add_span(Span { first: 128 + u16::from(first), count, is_destination: true });
+}
+
+/// Whether the next instruction may run under another EXEC, lie elsewhere, or have to wait for its turn.
+fn ends_block(prepared: &Details, op: Op) -> bool {
+    let exec = Span { first: scalar::EXEC.into(), count: 2, is_destination: true };
+    let writes_exec = op.row().has(Effect::WritesExec)
+        || prepared.spans().any(|span| span.is_destination && span.overlaps(exec));
+    writes_exec || matches!(op, Op::Control(op) if !sem::control::stays_in_line(op))
 }
 
 fn class(inst: &Inst, op: Op) -> Class {

@@ -4,19 +4,22 @@ use std::sync::OnceLock;
 
 use isa::Target;
 
+use crate::block::{Block, MAX_STEPS};
 use crate::fault::Cause;
 use crate::finding::Site;
 use crate::prepare::{Prepared, prepare};
 
-type Slot = OnceLock<Result<Box<Prepared>, Box<Cause>>>;
+type Slot = OnceLock<Result<Prepared, Box<Cause>>>;
 
-/// One executable segment. Each dword has a slot, which is filled when the dword is first executed.
+/// One executable segment. Each dword has a slot and a block, which are filled when the dword is first executed, and
+/// when a wave first comes to it from elsewhere.
 #[derive(Debug)]
 struct Code {
     /// Address of the first byte.
     start: u64,
     bytes: Vec<u8>,
     slots: Vec<Slot>,
+    blocks: Vec<OnceLock<Block>>,
 }
 
 /// The code of a loaded object.
@@ -36,9 +39,11 @@ impl Program {
         segments: impl Iterator<Item = (u64, Vec<u8>)>,
     ) -> Program {
         let code = segments.map(|(start, bytes)| {
-            let mut slots = Vec::new();
-            slots.resize_with(bytes.len() / 4, OnceLock::new);
-            Code { start, bytes, slots }
+            let n_words = bytes.len() / 4;
+            let (mut slots, mut blocks) = (Vec::new(), Vec::new());
+            slots.resize_with(n_words, OnceLock::new);
+            blocks.resize_with(n_words, OnceLock::new);
+            Code { start, bytes, slots, blocks }
         });
         Program { target, bias, code: code.collect() }
     }
@@ -48,38 +53,59 @@ impl Program {
         self.target
     }
 
-    /// The instruction at an address.
+    /// The instructions from an address on.
     #[inline]
-    pub(crate) fn fetch(&self, pc: u64) -> Result<&Prepared, Box<Cause>> {
-        // Nearly always decoded before, and in the only segment of code.
+    pub(crate) fn block(&self, pc: u64) -> Result<&Block, Box<Cause>> {
+        // Nearly always made before, and in the only segment of code.
         if let Some(code) = self.code.first()
             && let offset = pc.wrapping_sub(code.start)
             && offset % 4 == 0
-            && let Some(slot) = code.slots.get((offset / 4) as usize)
-            && let Some(Ok(prepared)) = slot.get()
+            && let Some(block) = code.blocks.get((offset / 4) as usize)
+            && let Some(block) = block.get()
         {
-            return Ok(prepared);
+            return Ok(block);
         }
-        self.decoded(pc)
+        let (code, at) = self.find(pc)?;
+        let first = self.fetch(pc)?;
+        Ok(code.blocks[at].get_or_init(|| self.gather(first)))
     }
 
+    /// What executes after an instruction without a look at what surrounds it, up to one that cannot be decoded.
     #[cold]
-    fn decoded(&self, pc: u64) -> Result<&Prepared, Box<Cause>> {
+    fn gather(&self, first: &Prepared) -> Block {
+        let mut steps = vec![first.clone()];
+        let mut last = first;
+        while steps.len() < MAX_STEPS
+            && !last.ends_block
+            && let Ok(next) = self.fetch(last.next_pc())
+        {
+            steps.push(next.clone());
+            last = next;
+        }
+        Block::new(steps)
+    }
+
+    /// The instruction at an address.
+    pub(crate) fn fetch(&self, pc: u64) -> Result<&Prepared, Box<Cause>> {
+        let (code, at) = self.find(pc)?;
+        let prepared = code.slots[at].get_or_init(|| self.decode(pc, &code.bytes[at * 4..]));
+        prepared.as_ref().map_err(Clone::clone)
+    }
+
+    /// The segment of an address and the number of its dword.
+    fn find(&self, pc: u64) -> Result<(&Code, usize), Box<Cause>> {
         for code in &self.code {
             let offset = pc.wrapping_sub(code.start);
             let at = usize::try_from(offset / 4).unwrap_or(usize::MAX);
-            if let Some(slot) = code.slots.get(at)
-                && offset % 4 == 0
-            {
-                let prepared = slot.get_or_init(|| self.decode(pc, &code.bytes[at * 4..]));
-                return prepared.as_deref().map_err(Clone::clone);
+            if offset % 4 == 0 && at < code.slots.len() {
+                return Ok((code, at));
             }
         }
         Err(Box::new(Cause::OutsideCode { address: pc.wrapping_sub(self.bias) }))
     }
 
     #[cold]
-    fn decode(&self, pc: u64, bytes: &[u8]) -> Result<Box<Prepared>, Box<Cause>> {
+    fn decode(&self, pc: u64, bytes: &[u8]) -> Result<Prepared, Box<Cause>> {
         let inst = isa::decode(self.target, bytes).map_err(|error| {
             let shown = bytes.iter().take(8).map(|byte| format!("{byte:02x}"));
             Box::new(Cause::UnknownInstruction {
@@ -89,7 +115,7 @@ impl Program {
                     .map_or_else(|| "none".to_owned(), |nearest| nearest.to_string()),
             })
         })?;
-        prepare(pc, inst, self.target).map(Box::new).map_err(Box::new)
+        prepare(pc, inst, self.target).map_err(Box::new)
     }
 
     /// Where an address lies in the image.

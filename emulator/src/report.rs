@@ -9,6 +9,7 @@ use crate::fidelity::{self, Approximation};
 use crate::finding::{Finding, Findings};
 use crate::machine::Options;
 use crate::numerics::Numerics;
+use crate::prepare::Prepared;
 use crate::stats::{self, ByClass, Detail, Stats, WaveLog};
 use crate::traffic::Collector;
 
@@ -125,8 +126,17 @@ impl Counts {
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, class: Class) {
-        self.by_class[class as usize] += 1;
+    pub(crate) fn add(&mut self, class: Class, count: u64) {
+        self.by_class[class as usize] += count;
+    }
+
+    /// An instruction is about to execute.
+    #[inline]
+    pub(crate) fn add_step(&mut self, inst: &Prepared) {
+        self.add(inst.class, 1);
+        if inst.is_approximate {
+            inst.approximate().for_each(|op| self.add_approximate(op));
+        }
     }
 
     /// Remembers an approximate operation.

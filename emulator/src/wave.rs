@@ -25,18 +25,20 @@ pub(crate) struct AlignedRow(pub Row);
 
 /// First number of the accumulation registers, behind the architectural ones.
 pub(crate) const FIRST_ACC: u16 = 256;
-/// First number of the registers that only the emulator uses, to stage sources and results.
-pub(crate) const FIRST_STAGE: u16 = 512;
-/// Number of staging registers.
-const N_STAGE: u16 = 12;
+/// Registers that only the emulator uses, to stage sources and results.
+const N_STAGE: u16 = 16;
+/// First number of these: they lie in front of all others.
+pub(crate) const FIRST_STAGE: u16 = 0_u16.wrapping_sub(N_STAGE);
+/// Takes results that nobody reads.
+pub(crate) const SCRAP_STAGE: u16 = FIRST_STAGE + 7;
 /// First of three staging registers that scalar sources are spread over.
 pub(crate) const SPREAD_STAGE: u16 = FIRST_STAGE + 8;
-/// Stages the low word of a packed result.
-pub(crate) const PACKED_STAGE: u16 = FIRST_STAGE + 6;
+/// From one of those to the one for the high word.
+pub(crate) const HIGH_SPREAD: u16 = 4;
 /// A staging register that is always zero.
 pub(crate) const ZERO_STAGE: u16 = FIRST_STAGE + 11;
-/// All vector registers of a wave.
-const N_VECTOR: usize = (FIRST_STAGE + N_STAGE) as usize;
+/// All vector registers that a wave can have.
+const N_VECTOR: usize = (N_STAGE + 2 * FIRST_ACC) as usize;
 
 /// Numbers of scalar registers in the wave's own file, the same on every target: those of `isa::slots`.
 pub(crate) mod scalar {
@@ -52,6 +54,12 @@ pub(crate) mod scalar {
     pub const COUNT: usize = 128;
 }
 
+/// The number of a register in a file that starts with the staging ones.
+#[inline]
+fn place(register: u16) -> usize {
+    register.wrapping_add(N_STAGE).into()
+}
+
 /// The vector registers of a wave.
 #[derive(Debug)]
 pub(crate) struct VectorFile {
@@ -59,6 +67,8 @@ pub(crate) struct VectorFile {
     /// How the loops over rows are compiled.
     width: Width,
     values: Vec<AlignedRow>,
+    /// What the current instruction spreads, by source.
+    pub uniforms: [u64; 3],
     /// One where a bit is undefined; meaningful only where `tainted` says so.
     undefined: Vec<Row>,
     /// By register, one bit a row: some bit of some lane is undefined.
@@ -66,13 +76,16 @@ pub(crate) struct VectorFile {
 }
 
 impl VectorFile {
-    fn new(target: Target) -> VectorFile {
+    /// With room for so many architectural and accumulation registers.
+    fn new(target: Target, [arch, acc]: [u16; 2]) -> VectorFile {
         let rows_per_register = target.wave_width() as usize / ROW_LANES;
-        let n_rows = N_VECTOR * rows_per_register;
+        let last = if acc == 0 { arch } else { FIRST_ACC + acc };
+        let n_rows = usize::from(N_STAGE + last) * rows_per_register;
         VectorFile {
             rows_per_register,
             width: Width::detect(),
             values: vec![AlignedRow([0; ROW_LANES]); n_rows],
+            uniforms: [0; 3],
             undefined: vec![[0; ROW_LANES]; n_rows],
             tainted: [0; N_VECTOR],
         }
@@ -80,19 +93,21 @@ impl VectorFile {
 
     /// Makes every bit of some registers zero, and undefined where asked for.
     fn reset(&mut self, first: u16, count: u16, is_undefined: bool) {
-        let rows = self.index(first, 0)..self.index(first + count, 0);
+        let rows = self.index(first, 0)
+            ..self.index(first, 0) + usize::from(count) * self.rows_per_register;
         self.values[rows.clone()].fill(AlignedRow([0; ROW_LANES]));
         if !is_undefined {
             return;
         }
         self.undefined[rows].fill([u32::MAX; ROW_LANES]);
         let all_rows = (1 << self.rows_per_register) - 1;
-        self.tainted[usize::from(first)..usize::from(first + count)].fill(all_rows);
+        self.tainted[place(first)..][..usize::from(count)].fill(all_rows);
     }
 
+    /// The number of a row of lanes among all.
     #[inline]
-    fn index(&self, register: u16, row: usize) -> usize {
-        usize::from(register) * self.rows_per_register + row
+    pub(crate) fn index(&self, register: u16, row: usize) -> usize {
+        place(register) * self.rows_per_register + row
     }
 
     /// The values of a row of lanes.
@@ -101,16 +116,34 @@ impl VectorFile {
         &self.values[self.index(register, row)].0
     }
 
+    /// As [`VectorFile::row`], to be written; what is undefined stays so.
+    #[inline]
+    pub(crate) fn row_mut(&mut self, register: u16, row: usize) -> &mut Row {
+        let index = self.index(register, row);
+        &mut self.values[index].0
+    }
+
+    #[inline]
+    pub(crate) fn rows_per_register(&self) -> usize {
+        self.rows_per_register
+    }
+
+    /// How the loops over rows are compiled.
+    #[inline]
+    pub(crate) fn width(&self) -> Width {
+        self.width
+    }
+
     /// Whether some bit of a row of lanes is undefined.
     #[inline]
     pub(crate) fn is_tainted(&self, register: u16, row: usize) -> bool {
-        self.tainted[usize::from(register)] >> row & 1 == 1
+        self.tainted[place(register)] >> row & 1 == 1
     }
 
     /// Whether some bit of some register of these is undefined.
     #[inline]
     pub(crate) fn is_any_tainted(&self, registers: &[u16]) -> bool {
-        let rows = registers.iter().fold(0, |rows, at| rows | self.tainted[usize::from(*at)]);
+        let rows = registers.iter().fold(0, |rows, at| rows | self.tainted[place(*at)]);
         rows != 0
     }
 
@@ -134,7 +167,7 @@ impl VectorFile {
     /// Says that lanes of a register were written with defined bits.
     #[inline]
     pub(crate) fn define(&mut self, register: u16, active: u64) {
-        if self.tainted[usize::from(register)] != 0 {
+        if self.tainted[place(register)] != 0 {
             self.define_lanes(register, active);
         }
     }
@@ -203,7 +236,7 @@ impl VectorFile {
     }
 
     fn mark(&mut self, register: u16, row: usize, is_tainted: bool) {
-        let rows = &mut self.tainted[usize::from(register)];
+        let rows = &mut self.tainted[place(register)];
         *rows = *rows & !(1 << row) | u8::from(is_tainted) << row;
     }
 
@@ -321,8 +354,8 @@ pub(crate) struct Wave {
     pub scoreboard: Scoreboard,
     /// Instructions that later ones may come too early for.
     pub history: History,
-    /// Room for the factors of a matrix operation.
-    pub factors: Box<Factors>,
+    /// Room for the factors of a matrix operation, from the first one on.
+    pub factors: Option<Box<Factors>>,
     /// What its clocks showed last.
     clock: u64,
     /// Lanes that the current instruction works on: EXEC, less what DPP switched off.
@@ -330,7 +363,8 @@ pub(crate) struct Wave {
 }
 
 impl Wave {
-    pub(crate) fn new(target: Target) -> Wave {
+    /// With room for so many architectural and accumulation registers.
+    pub(crate) fn new(target: Target, n_vectors: [u16; 2]) -> Wave {
         Wave {
             id: 0,
             width: target.wave_width(),
@@ -340,8 +374,8 @@ impl Wave {
                 values: [0; scalar::COUNT],
                 undefined: [u32::MAX; scalar::COUNT],
             },
-            vectors: VectorFile::new(target),
-            n_vectors: [0; 2],
+            vectors: VectorFile::new(target, n_vectors),
+            n_vectors,
             tracks_undefined: true,
             scc: false,
             is_scc_undefined: true,
@@ -350,7 +384,7 @@ impl Wave {
             mode: FloatMode::from_bits(0),
             scoreboard: Scoreboard::new(target),
             history: History::new(target),
-            factors: Factors::new(),
+            factors: None,
             active: 0,
         }
     }
@@ -364,7 +398,9 @@ impl Wave {
         self.scalars.values.fill(0);
         self.scalars.undefined.fill(if self.tracks_undefined { u32::MAX } else { 0 });
         self.vectors.reset(0, self.n_vectors[0], self.tracks_undefined);
-        self.vectors.reset(FIRST_ACC, self.n_vectors[1], self.tracks_undefined);
+        if self.n_vectors[1] != 0 {
+            self.vectors.reset(FIRST_ACC, self.n_vectors[1], self.tracks_undefined);
+        }
         self.scc = false;
         self.is_scc_undefined = self.tracks_undefined;
         self.set_mode(mode_bits);

@@ -69,7 +69,7 @@ impl Stopped {
 }
 
 fn new_wave(launch: &Launch<'_>) -> Wave {
-    let mut wave = Wave::new(launch.target);
+    let mut wave = Wave::new(launch.target, launch.n_vectors());
     wave.tracks_undefined = launch.options.checks;
     if launch.options.host_vectors == HostVectors::Plain {
         wave.vectors.set_width(Width::PLAIN);

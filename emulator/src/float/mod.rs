@@ -50,6 +50,8 @@ pub(crate) struct FloatMode {
     pub flush_sources32: bool,
     /// binary32 subnormal results become zero.
     pub flush_results32: bool,
+    /// Either of these.
+    pub flushes32: bool,
     /// binary16 and binary64 subnormal sources count as zero.
     pub flush_sources16: bool,
     /// binary16 and binary64 subnormal results become zero.
@@ -69,6 +71,7 @@ impl FloatMode {
         FloatMode {
             flush_sources32: !keep(4),
             flush_results32: !keep(5),
+            flushes32: !keep(4) | !keep(5),
             flush_sources16: !keep(6),
             flush_results16: !keep(7),
             dx10_clamp: keep(8),

@@ -9,6 +9,7 @@ use super::*;
 const KEEP: FloatMode = FloatMode {
     flush_sources32: false,
     flush_results32: false,
+    flushes32: false,
     flush_sources16: false,
     flush_results16: false,
     ieee: true,

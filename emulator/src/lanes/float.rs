@@ -22,8 +22,7 @@ impl Exec<'_> {
     /// Three binary32 sources, binary32 result.
     pub(crate) fn float3(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
         if self.is_plain(inst) {
-            let run = |width, file: &mut [_], at: &_| simd::map_signed(width, file, at, f);
-            return self.run_lanes(inst, taint::any, run);
+            return self.bits3(inst, f, taint::any);
         }
         self.float_slowly(inst, f)
     }
@@ -40,7 +39,9 @@ impl Exec<'_> {
         f: impl Fn(u32, u32, u32) -> u32,
         rule: Rule,
     ) -> Outcome {
-        self.run_lanes(inst, rule, |width, file, at| simd::map_signed(width, file, at, f))
+        self.run_lanes(inst, rule, |w, file, inst, active| {
+            simd::map_signed(w, file, inst, active, f)
+        })
     }
 
     /// Up to three binary32 sources and the host's operation on them; a NaN result is chosen among the
@@ -51,8 +52,9 @@ impl Exec<'_> {
         f: impl Fn(Fused, f32, f32, f32) -> f32,
     ) -> Outcome {
         if self.is_plain(inst) {
-            let run = |width, file: &mut [_], at: &_| simd::arithmetic(width, file, at, f);
-            return self.run_lanes(inst, taint::any, run);
+            return self.run_lanes(inst, taint::any, |w, file, inst, active| {
+                simd::arithmetic(w, file, inst, active, f);
+            });
         }
         self.float_slowly(inst, |a, b, c| {
             let [x, y, z] = [a, b, c].map(f32::from_bits);
@@ -70,8 +72,8 @@ impl Exec<'_> {
         let mode = self.wave.mode;
         let of_everything = |a: u32, b: u32, c: u32| of_everything(mode, a, b, c);
         if self.is_plain(inst) {
-            return self.run_lanes(inst, taint::any, |width, file, at| {
-                simd::numbers(width, file, at, of_numbers, of_everything);
+            return self.run_lanes(inst, taint::any, |w, file, inst, active| {
+                simd::numbers(w, file, inst, active, of_numbers, of_everything);
             });
         }
         self.float_slowly(inst, of_everything)
@@ -80,11 +82,12 @@ impl Exec<'_> {
     /// Neither flushing nor modifiers of the output.
     #[inline]
     pub(crate) fn is_plain(&self, inst: &Prepared) -> bool {
-        let mode = &self.wave.mode;
-        !(inst.has_output | mode.flush_sources32 | mode.flush_results32)
+        !(inst.has_output | self.wave.mode.flushes32)
     }
 
     /// With flushing and the modifiers of the output.
+    #[cold]
+    #[inline(never)]
     fn float_slowly(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {

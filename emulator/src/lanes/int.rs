@@ -29,7 +29,7 @@ impl Exec<'_> {
         f: impl Fn(u32, u32, u32) -> u32,
         rule: Rule,
     ) -> Outcome {
-        self.run_lanes(inst, rule, |width, file, at| simd::map(width, file, at, f))
+        self.run_lanes(inst, rule, |w, file, inst, active| simd::map(w, file, inst, active, f))
     }
 
     /// Up to three sources of any width, handed over as 64 bits; the result has 64 bits.

@@ -4,7 +4,7 @@ use super::{Shadow, ZERO, low, simd};
 use crate::exec::{Exec, Outcome};
 use crate::prepare::Prepared;
 use crate::taint::{self, Bits};
-use crate::wave::{ROW_LANES, ZERO_STAGE};
+use crate::wave::ROW_LANES;
 
 impl Exec<'_> {
     /// The lanes of a mask source that are set.
@@ -22,19 +22,31 @@ impl Exec<'_> {
         &mut self,
         inst: &Prepared,
         mask: u64,
-        shadows: [Shadow; 2],
+        shadows: Option<[Shadow; 2]>,
     ) -> Outcome {
-        self.run_shadowed(inst, shadows, |width, file, at| {
-            simd::select(width, file, at, mask, |a, b, choice| if choice { b } else { a });
-        })
+        let run = |width, file: &mut _, inst: &_, active| {
+            simd::select(
+                width,
+                file,
+                inst,
+                active,
+                mask,
+                |a, b, choice| if choice { b } else { a },
+            );
+        };
+        match shadows {
+            None => {
+                self.run_defined(inst, run);
+                Ok(())
+            }
+            Some(shadows) => self.run_shadowed(inst, &shadows, run),
+        }
     }
 
     /// One bit a lane from two 32-bit sources; NEG and ABS as on binary32.
     #[inline]
     pub(crate) fn test_lanes(&mut self, inst: &Prepared, f: impl Fn(u32, u32) -> bool) -> u64 {
-        let operands = self.operands(inst, ZERO_STAGE);
-        let (width, file) = self.wave.vectors.rows_mut();
-        simd::test(width, file, &operands, f)
+        self.run_defined(inst, |width, file, inst, _| simd::test(width, file, inst, f))
     }
 
     /// Two 32-bit sources, a carry in (source 2, where the row has it) and a carry out to the second

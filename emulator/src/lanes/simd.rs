@@ -10,8 +10,9 @@
 )]
 
 use super::ZERO;
-use crate::float::{canonical, fma_to_odd, is_nan32};
-use crate::wave::{AlignedRow, ROW_LANES, Row};
+use crate::float::{SIGN32, canonical, fma_to_odd, is_nan32};
+use crate::prepare::{Places, Prepared};
+use crate::wave::{HIGH_SPREAD, ROW_LANES, Row, VectorFile};
 
 /// How wide the host's vectors are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,75 +55,108 @@ impl Fused {
     }
 }
 
-/// Where a 32-bit source lies.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    /// Its first row among those of the wave.
-    pub first: usize,
-    /// Rows from one row of lanes to the next: zero for scalars and constants.
-    pub step: usize,
-    /// What is spread over the row before anything else happens, where [`Operands::spread`] says so.
-    pub value: u32,
-    /// Bits that ABS keeps.
-    pub keep: u32,
-    /// Bits that NEG flips.
-    pub flip: u32,
+/// The signs that NEG and ABS give the first three sources as binary32.
+#[derive(Clone, Copy)]
+struct Signs {
+    keep: [u32; 3],
+    flip: [u32; 3],
 }
 
-/// Where the operands of an instruction lie, and the lanes it works on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Operands {
-    /// First row of the result.
-    pub result: usize,
-    /// Absent sources are rows of zeros.
-    pub sources: [Place; 3],
-    /// Sources, one bit each, whose value has to be spread.
-    pub spread: u8,
-    pub n_rows: usize,
-    /// Active lanes of the wave.
-    pub active: u64,
-    /// Some source has NEG or ABS.
-    pub has_signs: bool,
-}
-
-impl Operands {
+impl Signs {
     #[inline(always)]
-    fn lanes(&self, row: usize) -> u32 {
-        (self.active >> (row * ROW_LANES)) as u32
+    fn of(inst: &Prepared) -> Signs {
+        let sign = |is_set: bool| if is_set { SIGN32 } else { 0 };
+        Signs {
+            keep: std::array::from_fn(|k| !sign(inst.abs[k])),
+            flip: std::array::from_fn(|k| sign(inst.neg[k])),
+        }
     }
 
     #[inline(always)]
-    fn spread(&self, file: &mut [AlignedRow]) {
-        if self.spread == 0 {
-            return;
+    fn apply(&self, bits: [u32; 3]) -> [u32; 3] {
+        std::array::from_fn(|k| bits[k] & self.keep[k] ^ self.flip[k])
+    }
+}
+
+/// The rows of lanes that an instruction works on.
+#[derive(Clone, Copy)]
+struct Lanes {
+    places: Places,
+    n_rows: usize,
+    /// Active lanes of the wave.
+    active: u64,
+}
+
+impl Lanes {
+    #[inline(always)]
+    fn of(vectors: &mut VectorFile, inst: &Prepared, active: u64) -> Lanes {
+        let lanes = Lanes { places: inst.places, n_rows: vectors.rows_per_register(), active };
+        if inst.places.spread != 0 {
+            lanes.spread(vectors);
         }
-        for (k, source) in self.sources.iter().enumerate() {
-            if self.spread >> k & 1 == 1 {
-                file[source.first].0 = [source.value; ROW_LANES];
+        lanes
+    }
+
+    #[inline(always)]
+    fn spread(&self, vectors: &mut VectorFile) {
+        let values = vectors.uniforms;
+        for (k, value) in values.into_iter().enumerate() {
+            if self.places.spread >> k & 1 == 1 {
+                *vectors.row_mut(self.places.sources[k], 0) = [value as u32; ROW_LANES];
             }
         }
     }
 
+    /// Spreads the high words of wide sources.
     #[inline(always)]
-    fn sources<'f>(&self, file: &'f [AlignedRow], row: usize) -> [&'f Row; 3] {
-        self.sources.map(|source| &file[source.first + row * source.step].0)
-    }
-
-    /// The sources of a lane, signs applied where `SIGNED`.
-    #[inline(always)]
-    fn lane<const SIGNED: bool>(&self, rows: [&Row; 3], lane: usize) -> [u32; 3] {
-        let bits = rows.map(|row| row[lane]);
-        if !SIGNED {
-            return bits;
+    fn spread_high(&self, vectors: &mut VectorFile) {
+        let values = vectors.uniforms;
+        for (k, value) in values.into_iter().enumerate() {
+            if self.places.spread >> k & 1 == 1 {
+                *vectors.row_mut(self.high(k), 0) = [(value >> 32) as u32; ROW_LANES];
+            }
         }
-        let [a, b, c] = &self.sources;
-        [bits[0] & a.keep ^ a.flip, bits[1] & b.keep ^ b.flip, bits[2] & c.keep ^ c.flip]
+    }
+
+    /// The register of the high word of a source.
+    #[inline(always)]
+    fn high(&self, k: usize) -> u16 {
+        let is_set = |bits: u8| bits >> k & 1 == 1;
+        let distance = match (is_set(self.places.spread), is_set(self.places.uniform)) {
+            (true, _) => HIGH_SPREAD,
+            (false, true) => 0,
+            (false, false) => 1,
+        };
+        self.places.sources[k] + distance
     }
 
     #[inline(always)]
-    fn put(&self, file: &mut [AlignedRow], row: usize, out: &Row) {
-        let lanes = self.lanes(row);
-        let result = &mut file[self.result + row].0;
+    fn sources<'f>(&self, vectors: &'f VectorFile, row: usize) -> [&'f Row; 3] {
+        std::array::from_fn(|k| {
+            let is_uniform = self.places.uniform >> k & 1 == 1;
+            vectors.row(self.places.sources[k], if is_uniform { 0 } else { row })
+        })
+    }
+
+    /// As [`Lanes::sources`], the high words of those whose bit is set.
+    #[inline(always)]
+    fn words<'f>(&self, vectors: &'f VectorFile, row: usize, high: u8) -> [&'f Row; 3] {
+        std::array::from_fn(|k| {
+            let is_uniform = self.places.uniform >> k & 1 == 1;
+            let register = if high >> k & 1 == 1 { self.high(k) } else { self.places.sources[k] };
+            vectors.row(register, if is_uniform { 0 } else { row })
+        })
+    }
+
+    #[inline(always)]
+    fn put(&self, vectors: &mut VectorFile, row: usize, out: &Row) {
+        self.put_word(vectors, 0, row, out);
+    }
+
+    #[inline(always)]
+    fn put_word(&self, vectors: &mut VectorFile, word: u16, row: usize, out: &Row) {
+        let lanes = (self.active >> (row * ROW_LANES)) as u32;
+        let result = vectors.row_mut(self.places.result + word, row);
         if lanes == u32::MAX {
             *result = *out;
             return;
@@ -131,6 +165,11 @@ impl Operands {
             result[lane] = if lanes >> lane & 1 == 1 { out[lane] } else { result[lane] };
         }
     }
+}
+
+#[inline(always)]
+fn lane(rows: [&Row; 3], lane: usize) -> [u32; 3] {
+    rows.map(|row| row[lane])
 }
 
 /// Compiles a loop for both widths: a function that takes the width first.
@@ -185,24 +224,31 @@ both_widths!(
     <L: Loops>(loops: L) -> L::Output
 );
 
-/// Every row: all lanes of the sources through `compute`, then the active ones written.
+/// Every row: all lanes of the sources through `compute`, then the active ones written, as defined.
 macro_rules! each_row {
-    ($file:ident, $at:ident, |$sources:ident, $out:ident| $compute:block) => {
-        $at.spread($file);
-        for row in 0..$at.n_rows {
-            let $sources = $at.sources($file, row);
+    ($vectors:ident, $inst:ident, $active:ident, |$sources:ident, $out:ident| $compute:block) => {
+        let lanes = Lanes::of($vectors, $inst, $active);
+        for row in 0..lanes.n_rows {
+            let $sources = lanes.sources($vectors, row);
             let mut $out = ZERO;
             $compute
-            $at.put($file, row, &$out);
+            lanes.put($vectors, row, &$out);
         }
+        $vectors.define(lanes.places.result, $active);
     };
 }
 
 #[inline(always)]
-fn map_lanes<F: Fn(u32, u32, u32) -> u32>(_: Fused, file: &mut [AlignedRow], at: &Operands, f: F) {
-    each_row!(file, at, |sources, out| {
-        for (lane, out) in out.iter_mut().enumerate() {
-            let [a, b, c] = at.lane::<false>(sources, lane);
+fn map_lanes<F: Fn(u32, u32, u32) -> u32>(
+    _: Fused,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    active: u64,
+    f: F,
+) {
+    each_row!(vectors, inst, active, |sources, out| {
+        for (at, out) in out.iter_mut().enumerate() {
+            let [a, b, c] = lane(sources, at);
             *out = f(a, b, c);
         }
     });
@@ -211,19 +257,21 @@ fn map_lanes<F: Fn(u32, u32, u32) -> u32>(_: Fused, file: &mut [AlignedRow], at:
 both_widths!(
     /// A function of 32-bit sources without signs.
     map, map_wide, map_lanes,
-    <F: Fn(u32, u32, u32) -> u32>(file: &mut [AlignedRow], at: &Operands, f: F)
+    <F: Fn(u32, u32, u32) -> u32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
 );
 
 #[inline(always)]
 fn map_signed_lanes<F: Fn(u32, u32, u32) -> u32>(
     _: Fused,
-    file: &mut [AlignedRow],
-    at: &Operands,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    active: u64,
     f: F,
 ) {
-    each_row!(file, at, |sources, out| {
-        for (lane, out) in out.iter_mut().enumerate() {
-            let [a, b, c] = at.lane::<true>(sources, lane);
+    let signs = Signs::of(inst);
+    each_row!(vectors, inst, active, |sources, out| {
+        for (at, out) in out.iter_mut().enumerate() {
+            let [a, b, c] = signs.apply(lane(sources, at));
             *out = f(a, b, c);
         }
     });
@@ -232,49 +280,66 @@ fn map_signed_lanes<F: Fn(u32, u32, u32) -> u32>(
 both_widths!(
     /// A function of 32-bit sources with NEG and ABS as on binary32.
     map_signed, map_signed_wide, map_signed_lanes,
-    <F: Fn(u32, u32, u32) -> u32>(file: &mut [AlignedRow], at: &Operands, f: F)
+    <F: Fn(u32, u32, u32) -> u32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
 );
 
 #[inline(always)]
 fn arithmetic_rows<const SIGNED: bool>(
     fused: Fused,
-    file: &mut [AlignedRow],
-    at: &Operands,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    active: u64,
     f: impl Fn(Fused, f32, f32, f32) -> f32,
 ) {
-    each_row!(file, at, |sources, out| {
-        let mut nans = 0;
-        for (lane, out) in out.iter_mut().enumerate() {
-            let [a, b, c] = at.lane::<SIGNED>(sources, lane).map(f32::from_bits);
-            let result = f(fused, a, b, c);
-            *out = result.to_bits();
-            nans |= u32::from(result.is_nan());
-        }
-        if nans != 0 {
-            choose_nans(at, sources, &mut out);
-        }
+    let signs = Signs::of(inst);
+    each_row!(vectors, inst, active, |sources, out| {
+        arithmetic_row::<SIGNED>(fused, &signs, sources, &mut out, &f);
     });
+}
+
+#[inline(always)]
+fn arithmetic_row<const SIGNED: bool>(
+    fused: Fused,
+    signs: &Signs,
+    sources: [&Row; 3],
+    out: &mut Row,
+    f: impl Fn(Fused, f32, f32, f32) -> f32,
+) {
+    let mut nans = 0;
+    for (at, out) in out.iter_mut().enumerate() {
+        let bits = lane(sources, at);
+        let bits = if SIGNED { signs.apply(bits) } else { bits };
+        let [a, b, c] = bits.map(f32::from_bits);
+        let result = f(fused, a, b, c);
+        *out = result.to_bits();
+        nans |= u32::from(result.is_nan());
+    }
+    if nans != 0 {
+        choose_nans(signs, sources, out);
+    }
 }
 
 /// Makes NaN results the ones that the sources call for.
 #[cold]
-fn choose_nans(at: &Operands, sources: [&Row; 3], out: &mut Row) {
-    for (lane, out) in out.iter_mut().enumerate() {
-        *out = canonical(f32::from_bits(*out), at.lane::<true>(sources, lane));
+#[inline(never)]
+fn choose_nans(signs: &Signs, sources: [&Row; 3], out: &mut Row) {
+    for (at, out) in out.iter_mut().enumerate() {
+        *out = canonical(f32::from_bits(*out), signs.apply(lane(sources, at)));
     }
 }
 
 #[inline(always)]
 fn arithmetic_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
     fused: Fused,
-    file: &mut [AlignedRow],
-    at: &Operands,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    active: u64,
     f: F,
 ) {
-    if at.has_signs {
-        arithmetic_rows::<true>(fused, file, at, f);
+    if inst.has_signs {
+        arithmetic_rows::<true>(fused, vectors, inst, active, f);
     } else {
-        arithmetic_rows::<false>(fused, file, at, f);
+        arithmetic_rows::<false>(fused, vectors, inst, active, f);
     }
 }
 
@@ -282,27 +347,73 @@ both_widths!(
     /// A binary32 operation of the host on sources with signs. A NaN result becomes the one that the
     /// sources, in their order, call for.
     arithmetic, arithmetic_wide, arithmetic_lanes,
-    <F: Fn(Fused, f32, f32, f32) -> f32>(file: &mut [AlignedRow], at: &Operands, f: F)
+    <F: Fn(Fused, f32, f32, f32) -> f32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
+);
+
+/// Which sources of a word of a result take their high word, and which are negated, one bit a source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    pub high: u8,
+    pub neg: u8,
+}
+
+#[inline(always)]
+fn pairs_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
+    fused: Fused,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    active: u64,
+    words: [Choice; 2],
+    f: F,
+) {
+    let lanes = Lanes::of(vectors, inst, active);
+    if inst.places.spread != 0 {
+        lanes.spread_high(vectors);
+    }
+    let signs = words.map(|choice| Signs {
+        keep: [u32::MAX; 3],
+        flip: std::array::from_fn(|k| u32::from(choice.neg >> k & 1) << 31),
+    });
+    for row in 0..lanes.n_rows {
+        let mut out = [ZERO; 2];
+        for word in 0..2 {
+            let sources = lanes.words(vectors, row, words[word].high);
+            arithmetic_row::<true>(fused, &signs[word], sources, &mut out[word], &f);
+        }
+        lanes.put_word(vectors, 0, row, &out[0]);
+        lanes.put_word(vectors, 1, row, &out[1]);
+    }
+    vectors.define(lanes.places.result, active);
+    vectors.define(lanes.places.result + 1, active);
+}
+
+both_widths!(
+    /// A binary32 operation of the host for each word of a packed result.
+    pairs, pairs_wide, pairs_lanes,
+    <F: Fn(Fused, f32, f32, f32) -> f32>
+    (vectors: &mut VectorFile, inst: &Prepared, active: u64, words: [Choice; 2], f: F)
 );
 
 #[inline(always)]
 fn numbers_lanes<F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> u32>(
     _: Fused,
-    file: &mut [AlignedRow],
-    at: &Operands,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    active: u64,
     of_numbers: F,
     of_nans: G,
 ) {
-    each_row!(file, at, |sources, out| {
+    let signs = Signs::of(inst);
+    each_row!(vectors, inst, active, |sources, out| {
         let mut nans = 0;
-        for (lane, out) in out.iter_mut().enumerate() {
-            let [a, b, c] = at.lane::<true>(sources, lane);
+        for (at, out) in out.iter_mut().enumerate() {
+            let [a, b, c] = signs.apply(lane(sources, at));
             *out = of_numbers(a, b, c);
             nans |= u32::from(is_nan32(a)) | u32::from(is_nan32(b)) | u32::from(is_nan32(c));
         }
         if nans != 0 {
-            for (lane, out) in out.iter_mut().enumerate() {
-                let [a, b, c] = at.lane::<true>(sources, lane);
+            for (at, out) in out.iter_mut().enumerate() {
+                let [a, b, c] = signs.apply(lane(sources, at));
                 *out = of_nans(a, b, c);
             }
         }
@@ -313,53 +424,55 @@ both_widths!(
     /// A function of binary32 sources with signs, given twice: for numbers, and for everything.
     numbers, numbers_wide, numbers_lanes,
     <F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> u32>
-    (file: &mut [AlignedRow], at: &Operands, of_numbers: F, of_everything: G)
+    (vectors: &mut VectorFile, inst: &Prepared, active: u64, of_numbers: F, of_everything: G)
 );
 
 #[inline(always)]
 fn select_lanes<F: Fn(u32, u32, bool) -> u32>(
     _: Fused,
-    file: &mut [AlignedRow],
-    at: &Operands,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    active: u64,
     mask: u64,
     f: F,
 ) {
-    at.spread(file);
-    for row in 0..at.n_rows {
-        let sources = at.sources(file, row);
-        let bits = (mask >> (row * ROW_LANES)) as u32;
-        let mut out = ZERO;
-        for (lane, out) in out.iter_mut().enumerate() {
-            let [a, b, _] = at.lane::<true>(sources, lane);
-            *out = f(a, b, bits & 1 << lane != 0);
+    let signs = Signs::of(inst);
+    let mut masks = mask;
+    each_row!(vectors, inst, active, |sources, out| {
+        let bits = masks as u32;
+        masks >>= ROW_LANES;
+        for (at, out) in out.iter_mut().enumerate() {
+            let [a, b, _] = signs.apply(lane(sources, at));
+            *out = f(a, b, bits & 1 << at != 0);
         }
-        at.put(file, row, &out);
-    }
+    });
 }
 
 both_widths!(
     /// A function of two sources with signs and of a bit a lane.
     select, select_wide, select_lanes,
-    <F: Fn(u32, u32, bool) -> u32>(file: &mut [AlignedRow], at: &Operands, mask: u64, f: F)
+    <F: Fn(u32, u32, bool) -> u32>
+    (vectors: &mut VectorFile, inst: &Prepared, active: u64, mask: u64, f: F)
 );
 
 #[inline(always)]
 fn test_lanes<F: Fn(u32, u32) -> bool>(
-    _: Fused,
-    file: &mut [AlignedRow],
-    at: &Operands,
+    fused: Fused,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
     f: F,
 ) -> u64 {
-    at.spread(file);
+    let signs = Signs::of(inst);
+    let lanes = Lanes::of(vectors, inst, 0);
     let mut result = 0;
-    for row in 0..at.n_rows {
-        let sources = at.sources(file, row);
-        let mut bits = 0;
-        for lane in 0..ROW_LANES {
-            let [a, b, _] = at.lane::<true>(sources, lane);
-            bits |= u32::from(f(a, b)) << lane;
+    for row in 0..lanes.n_rows {
+        let sources = lanes.sources(vectors, row);
+        let mut holds = ZERO;
+        for (at, holds) in holds.iter_mut().enumerate() {
+            let [a, b, _] = signs.apply(lane(sources, at));
+            *holds = if f(a, b) { u32::MAX } else { 0 };
         }
-        result |= u64::from(bits) << (row * ROW_LANES);
+        result |= u64::from(gather(fused, &holds)) << (row * ROW_LANES);
     }
     result
 }
@@ -367,5 +480,23 @@ fn test_lanes<F: Fn(u32, u32) -> bool>(
 both_widths!(
     /// One bit a lane from two sources with signs; lanes that are not active count too.
     test, test_wide, test_lanes,
-    <F: Fn(u32, u32) -> bool>(file: &mut [AlignedRow], at: &Operands, f: F) -> u64
+    <F: Fn(u32, u32) -> bool>(vectors: &mut VectorFile, inst: &Prepared, f: F) -> u64
 );
+
+/// The highest bit of each lane.
+#[inline(always)]
+fn gather(fused: Fused, row: &Row) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if fused == Fused::Instruction {
+        use std::arch::x86_64::{_mm256_castsi256_ps, _mm256_loadu_si256, _mm256_movemask_ps};
+        return row.as_chunks::<8>().0.iter().rev().fold(0, |bits, lanes| {
+            // SAFETY: only loops compiled for AVX2 and FMA have this fused multiply-add; 32 bytes are read.
+            let high = unsafe {
+                _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_loadu_si256(lanes.as_ptr().cast())))
+            };
+            bits << 8 | high.cast_unsigned()
+        });
+    }
+    let _ = fused;
+    row.iter().rev().fold(0, |bits, lane| bits << 1 | lane >> 31)
+}

@@ -147,7 +147,7 @@ impl Exec<'_> {
     /// Whether some source has undefined bits.
     #[inline]
     pub(crate) fn is_any_undefined(&self, inst: &Prepared) -> bool {
-        if !self.options.checks {
+        if !self.wave.tracks_undefined {
             return false;
         }
         let (first, more) = inst.vectors_read();

@@ -28,6 +28,19 @@ pub(crate) fn is_wait(op: Control) -> bool {
     )
 }
 
+/// Whether it leaves control, EXEC and the wave's turn as they are: waits, no-ops and hints.
+pub(crate) fn stays_in_line(op: Control) -> bool {
+    is_wait(op)
+        || matches!(
+            op,
+            Control::SNop
+                | Control::SDelayAlu
+                | Control::SClause
+                | Control::SSetprio
+                | Control::SSetInstPrefetchDistance
+        )
+}
+
 #[rustfmt::skip]
 pub(crate) fn meaning(op: Control) -> Meaning {
     match op {

@@ -22,13 +22,16 @@ pub(crate) const RESULT_STAGE: u16 = FIRST_STAGE + 2;
 /// Stages the result of the X half of a dual-issue pair.
 pub(crate) const DUAL_STAGE: u16 = FIRST_STAGE + 4;
 
-/// A dual-issue pair: both halves read their sources before either result is visible.
+/// A dual-issue pair: both halves read their sources before either result is visible. So the first result is
+/// staged where the second half reads its register.
 pub(crate) fn run_dual(exec: &mut Exec<'_>, inst: &Prepared) -> Outcome {
     (inst.inner)(exec, inst)?;
     if let Some(second) = &inst.dual {
         (second.run)(exec, second)?;
     }
-    exec.move_staged(inst, DUAL_STAGE);
+    if inst.final_dst != Dest::None {
+        exec.move_staged(inst, DUAL_STAGE);
+    }
     Ok(())
 }
 
@@ -49,8 +52,11 @@ pub(crate) fn run_dpp(exec: &mut Exec<'_>, inst: &Prepared) -> Outcome {
         let bits = source.map_or(Bits::default(), |from| exec.lane_source(inst.unstaged[0], from));
         exec.stage(SOURCE_STAGE, lane, bits);
     }
+    let active = exec.wave.active;
     exec.wave.active &= written;
-    (inst.inner)(exec, inst)
+    let outcome = (inst.inner)(exec, inst);
+    exec.wave.active = active;
+    outcome
 }
 
 /// The lane that a lane reads, if there is one.

@@ -177,12 +177,13 @@ impl Exec<'_> {
     /// `mask ? source 1 : source 0`, lane by lane; NEG and ABS as on binary32.
     pub(crate) fn select32(&mut self, inst: &Prepared) -> Outcome {
         let choice = self.mask_source(inst, 2);
-        let mut shadows = [None, None];
-        if self.is_any_undefined(inst) {
+        let shadows = self.is_any_undefined(inst).then(|| {
+            let mut shadows = [None, None];
             for row in self.rows() {
                 shadows[row] = self.select_shadow(inst, row, choice);
             }
-        }
+            shadows
+        });
         self.select_lanes(inst, choice.value, shadows)
     }
 

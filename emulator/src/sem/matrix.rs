@@ -134,7 +134,7 @@ impl Exec<'_> {
             return None;
         }
         let registers = plan.d.registers();
-        let row = |register: u16| usize::from(register) * self.wave.n_rows();
+        let row = |register: u16| self.wave.vectors.index(register, 0);
         let c = match inst.src[C] {
             // Tiles of D are written while later ones of C are still to be read.
             Source::Vector(c) if c != first && c.abs_diff(first) < registers => return None,
@@ -143,7 +143,8 @@ impl Exec<'_> {
         };
         let rows = Rows { factors: [row(a), row(b)], c, d: row(first) };
         let (width, file) = self.wave.vectors.rows_mut();
-        tiles.multiply(width, file, &mut self.wave.factors, rows, sums)?;
+        let factors = self.wave.factors.get_or_insert_with(Factors::new);
+        tiles.multiply(width, file, factors, rows, sums)?;
         for register in first..first + registers {
             self.wave.vectors.define(register, u64::MAX);
         }

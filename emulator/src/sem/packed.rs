@@ -6,7 +6,7 @@ use isa::table::Packed;
 use crate::exec::{Exec, Outcome};
 use crate::fidelity::Bound::PartialSums;
 use crate::float::*;
-use crate::lanes::Fused;
+use crate::lanes::{Choice, Fused};
 use crate::numerics::{self, Dot2, Format, Numerics};
 use crate::operand::Source;
 use crate::prepare::Prepared;
@@ -95,27 +95,18 @@ pub(crate) fn meaning(op: Packed) -> Meaning {
     }
 }
 
-/// Halves and signs of the sources of one half of a packed result.
-#[derive(Clone, Copy)]
-struct Lanes {
-    /// Source k takes its high part where bit k is set.
-    high: u8,
-    /// Source k is negated where bit k is set.
-    neg: u8,
-}
-
 /// The low and the high half's selections. VOP2 forms have none: low from low, high from high.
-fn halves(inst: &Prepared) -> [Lanes; 2] {
+fn halves(inst: &Prepared) -> [Choice; 2] {
     let mods = &inst.inst.mods;
     if inst.inst.encoding != isa::format::Encoding::Vop3p {
-        return [Lanes { high: 0, neg: 0 }, Lanes { high: 7, neg: 0 }];
+        return [Choice { high: 0, neg: 0 }, Choice { high: 7, neg: 0 }];
     }
-    [Lanes { high: mods.op_sel, neg: mods.neg }, Lanes { high: mods.op_sel_hi, neg: mods.neg_hi }]
+    [Choice { high: mods.op_sel, neg: mods.neg }, Choice { high: mods.op_sel_hi, neg: mods.neg_hi }]
 }
 
 impl Exec<'_> {
     /// A 16-bit half of a packed source.
-    fn packed_half(&self, inst: &Prepared, k: usize, row: usize, lanes: Lanes) -> Row {
+    fn packed_half(&self, inst: &Prepared, k: usize, row: usize, lanes: Choice) -> Row {
         let shift = if lanes.high >> k & 1 == 1 { 16 } else { 0 };
         let mut x = [0; ROW_LANES];
         self.source_row(inst, k, row, &mut x).map(|bits| bits >> shift & 0xffff)
@@ -127,7 +118,7 @@ impl Exec<'_> {
         f: impl Fn(FloatMode, u32, u32, u32) -> u32,
     ) -> Outcome {
         let mode = self.wave.mode;
-        let half = |exec: &Self, row: usize, lanes: Lanes| -> Row {
+        let half = |exec: &Self, row: usize, lanes: Choice| -> Row {
             let source = |k: usize| {
                 let flip = if lanes.neg >> k & 1 == 1 { 0x8000 } else { 0 };
                 let keep = |bits: u32| if mode.flush_sources16 { flush16(bits) } else { bits };
@@ -148,7 +139,7 @@ impl Exec<'_> {
         saturate: impl Fn(i64) -> u32,
     ) -> Outcome {
         let clamp = inst.inst.mods.clamp;
-        let half = |exec: &Self, row: usize, lanes: Lanes| -> Row {
+        let half = |exec: &Self, row: usize, lanes: Choice| -> Row {
             let source = |k: usize| exec.packed_half(inst, k, row, lanes);
             let (a, b, c) = (source(0), source(1), source(2));
             std::array::from_fn(|lane| {
@@ -160,7 +151,7 @@ impl Exec<'_> {
     }
 
     /// Both halves of a packed 16-bit result.
-    fn packed(&mut self, inst: &Prepared, half: impl Fn(&Self, usize, Lanes) -> Row) -> Outcome {
+    fn packed(&mut self, inst: &Prepared, half: impl Fn(&Self, usize, Choice) -> Row) -> Outcome {
         let is_fmac = inst.inst.encoding != isa::format::Encoding::Vop3p;
         if is_fmac && inst.src.iter().any(|source| matches!(source, Source::Const(_))) {
             return self.refuse(inst, "constants in its short form");
@@ -178,15 +169,15 @@ impl Exec<'_> {
 
     /// A half of the result is undefined when a half that it uses is.
     #[cold]
-    fn packed_shadow(&self, inst: &Prepared, row: usize, halves: [Lanes; 2]) -> Box<[Row; 2]> {
+    fn packed_shadow(&self, inst: &Prepared, row: usize, halves: [Choice; 2]) -> Box<[Row; 2]> {
         let mut shadow = Box::new([[0; ROW_LANES]; 2]);
         for lane in 0..ROW_LANES {
             let sources: [Bits; 3] =
                 std::array::from_fn(|k| self.source_bits(inst, k, row * ROW_LANES + lane));
-            let uses = |lanes: Lanes| {
+            let uses = |lanes: Choice| {
                 (0..3).any(|k| sources[k].undefined >> (16 * (lanes.high >> k & 1)) & 0xffff != 0)
             };
-            let part = |lanes: Lanes, mask: u32| if uses(lanes) { mask } else { 0 };
+            let part = |lanes: Choice, mask: u32| if uses(lanes) { mask } else { 0 };
             shadow[0][lane] = part(halves[0], 0xffff) | part(halves[1], 0xffff_0000);
         }
         shadow
@@ -214,13 +205,12 @@ impl Exec<'_> {
         }
         let words = halves(inst);
         if self.is_plain(inst) && !self.is_any_undefined(inst) {
-            let choices = words.map(|lanes| (lanes.high, lanes.neg));
-            return self.two_words(inst, choices, f);
+            return self.two_words(inst, words, f);
         }
         let is_undefined = self.is_any_undefined(inst);
         let flush = self.wave.mode.flush_sources32;
         for row in self.rows() {
-            let word = |lanes: Lanes| -> Row {
+            let word = |lanes: Choice| -> Row {
                 let source = |k: usize| {
                     let flip = if lanes.neg >> k & 1 == 1 { SIGN32 } else { 0 };
                     let signed = self
@@ -247,12 +237,12 @@ impl Exec<'_> {
     }
 
     #[cold]
-    fn packed_wide_shadow(&self, inst: &Prepared, row: usize, words: [Lanes; 2]) -> Box<[Row; 2]> {
+    fn packed_wide_shadow(&self, inst: &Prepared, row: usize, words: [Choice; 2]) -> Box<[Row; 2]> {
         let mut shadow = Box::new([[0; ROW_LANES]; 2]);
         for lane in 0..ROW_LANES {
             let sources: [Bits; 3] =
                 std::array::from_fn(|k| self.source_bits(inst, k, row * ROW_LANES + lane));
-            let uses = |lanes: Lanes| {
+            let uses = |lanes: Choice| {
                 (0..3).any(|k| {
                     sources[k].undefined >> (32 * (lanes.high >> k & 1)) & 0xffff_ffff != 0
                 })
@@ -370,7 +360,7 @@ impl Exec<'_> {
         let is_modelled = self.options.numerics == Numerics::Rdna3Candidate;
         let [low, high] = halves(inst);
         let rows = |exec: &Self, row: usize| -> Row {
-            let half = |k: usize, lanes: Lanes| {
+            let half = |k: usize, lanes: Choice| {
                 let flip = if lanes.neg >> k & 1 == 1 { 0x8000 } else { 0 };
                 exec.packed_half(inst, k, row, lanes).map(|bits| bits ^ flip)
             };

@@ -59,7 +59,7 @@ impl Bench {
         let encoding = row.form(target).expect("the target has it").encoding;
         mods.offen = encoding == Encoding::Mubuf;
         let inst = Inst { op, encoding, size_bytes: 8, operands, mods, dual: None };
-        let mut wave = Wave::new(target);
+        let mut wave = Wave::new(target, [256, 256]);
         wave.n_vectors = [256, 0];
         wave.reset(0, 0, 0x3f0);
         wave.set_mask(scalar::EXEC, u64::MAX >> (64 - wave.width), 0);

@@ -55,7 +55,7 @@ impl Bench {
         let encoding = row.form(target).expect("the target has it").encoding;
         let mods = Modifiers { offen: encoding == Encoding::Mubuf, ..Modifiers::default() };
         let inst = Inst { op, encoding, size_bytes: 8, operands, mods, dual: None };
-        let mut wave = Wave::new(target);
+        let mut wave = Wave::new(target, [256, 256]);
         wave.n_vectors = [64, 0];
         wave.reset(0, 0, 0x3f0);
         wave.scalars.set(scalar::M0, 0, 0);

@@ -55,7 +55,7 @@ impl Bench {
             mods: Modifiers::default(),
             dual: None,
         };
-        let mut wave = Wave::new(target);
+        let mut wave = Wave::new(target, [256, 256]);
         wave.n_vectors = [256, 256];
         wave.reset(0, 0, 0x3f0);
         wave.set_mask(scalar::EXEC, u64::MAX >> (64 - wave.width), 0);

@@ -61,7 +61,7 @@ impl Bench {
         }
         let mods = Modifiers { offset: OFFSET, ..Modifiers::default() };
         let inst = Inst { op: row.op, encoding, size_bytes: 8, operands, mods, dual: None };
-        let mut wave = Wave::new(target);
+        let mut wave = Wave::new(target, [256, 256]);
         wave.n_vectors = [64, 0];
         wave.reset(0, 0, COMPILER_MODE);
         wave.set_mask(scalar::EXEC, 1 << LANE, 0);

@@ -165,7 +165,7 @@ impl Lab {
     }
 
     fn run_at(&self, width: Width, exec: u64, setup: impl Fn(&mut Wave)) -> Wave {
-        let mut wave = Wave::new(self.target);
+        let mut wave = Wave::new(self.target, [256, 256]);
         wave.vectors.set_width(width);
         wave.n_vectors = [256, 256];
         wave.reset(0, 0, self.mode);

@@ -1,0 +1,66 @@
+//! Straight-line runs of instructions. Inside one nothing changes EXEC or takes control elsewhere, so what
+//! surrounds an instruction is looked at once a block.
+
+use isa::Op;
+
+use crate::prepare::Prepared;
+use crate::report::{Class, Counts};
+
+/// Most instructions of a block. A wave may resume anywhere, and each place where one does gets a block of its
+/// own: this bounds how often an instruction is kept.
+pub(crate) const MAX_STEPS: usize = 64;
+
+/// Instructions that execute one after the other.
+#[derive(Debug)]
+pub(crate) struct Block {
+    steps: Box<[Prepared]>,
+    counts: Vec<(Class, u64)>,
+    approximate: Vec<Op>,
+    n_vectors: [u16; 2],
+}
+
+impl Block {
+    /// From at least one instruction.
+    pub(crate) fn new(steps: Vec<Prepared>) -> Block {
+        let count = |class: Class| steps.iter().filter(|step| step.class == class).count() as u64;
+        let counts = Class::ALL.map(|class| (class, count(class)));
+        let mut approximate: Vec<Op> = steps.iter().flat_map(|step| step.approximate()).collect();
+        approximate.sort_unstable();
+        approximate.dedup();
+        let most = |kind: usize| steps.iter().map(|step| step.n_vectors[kind]).max().unwrap_or(0);
+        Block {
+            counts: counts.into_iter().filter(|(_, count)| *count != 0).collect(),
+            approximate,
+            n_vectors: [most(0), most(1)],
+            steps: steps.into(),
+        }
+    }
+
+    /// Its instructions, at most so many.
+    #[inline]
+    pub(crate) fn steps(&self, most: u64) -> &[Prepared] {
+        let n_steps = self.steps.len().min(usize::try_from(most).unwrap_or(usize::MAX));
+        &self.steps[..n_steps]
+    }
+
+    /// Whether a wave with so many architectural and accumulation registers has all that it names.
+    #[inline]
+    pub(crate) fn fits(&self, n_vectors: [u16; 2]) -> bool {
+        self.n_vectors[0] <= n_vectors[0] && self.n_vectors[1] <= n_vectors[1]
+    }
+
+    /// Counts its first instructions.
+    #[inline]
+    pub(crate) fn count(&self, n_steps: usize, counts: &mut Counts) {
+        if n_steps < self.steps.len() {
+            self.steps[..n_steps].iter().for_each(|step| counts.add_step(step));
+            return;
+        }
+        for (class, count) in &self.counts {
+            counts.add(*class, *count);
+        }
+        for op in &self.approximate {
+            counts.add_approximate(*op);
+        }
+    }
+}
