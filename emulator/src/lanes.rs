@@ -8,12 +8,14 @@
 mod float;
 mod int;
 mod mask;
+mod places;
 mod result;
 mod run;
 pub(crate) mod simd;
 mod source;
 
-pub(crate) use simd::{Choice, Fused, Width};
+pub(crate) use places::Choice;
+pub(crate) use simd::{Fused, Width, truncate};
 
 use crate::wave::{ROW_LANES, Row};
 

@@ -2,13 +2,14 @@
 //!
 //! Everything that depends only on the instruction is decided here, once; executing it searches nothing.
 
+mod kind;
+
 use std::ops::Deref;
 use std::sync::Arc;
 
-use isa::format::Encoding;
 use isa::inst::{Dual, Inst, MAX_OPERANDS, OutputScale, SdwaSel};
 use isa::reg::SpecialReg;
-use isa::table::{Counter as RowCounter, Effect, Field, OperandSpec, Ty};
+use isa::table::{Effect, Field, OperandSpec, Ty};
 use isa::wait_states::Profile;
 use isa::{Op, Operand, Target};
 
@@ -251,7 +252,7 @@ impl Details {
 
 /// Makes an instruction ready to run.
 pub(crate) fn prepare(pc: u64, inst: Inst, target: Target) -> Result<Prepared, Cause> {
-    let class = class(&inst, inst.op);
+    let class = kind::class(&inst, inst.op);
     let mut details = prepare_half(pc, inst, inst.op, &inst.operands, target)?;
     let mut run = details.inner;
     if let Some(Dual { op, operands }) = inst.dual {
@@ -340,8 +341,8 @@ fn prepare_half(
         dual: None,
         final_dst: Dest::None,
         unstaged: [Source::None; 2],
-        queue: queue(&inst, op),
-        counters: counters(&inst, target),
+        queue: kind::queue(&inst, op),
+        counters: kind::counters(&inst, target),
         profile: Profile::of(&inst, target),
         inst,
     };
@@ -379,7 +380,7 @@ fn prepare_half(
     }
     note_effects(&mut prepared, op, target);
     note_old_value(&mut prepared);
-    prepared.ends_block = ends_block(&prepared, op);
+    prepared.ends_block = kind::ends_block(&prepared, op);
     Ok(prepared)
 }
 
@@ -479,82 +480,6 @@ fn note_old_value(prepared: &mut Details) {
     };
     prepared.dst[0] = Dest::Vector(first.into());
     prepared.add_span(Span { first: 128 + u16::from(first), count, is_destination: true });
-}
-
-/// Whether the next instruction may run under another EXEC, lie elsewhere, or have to wait for its turn.
-fn ends_block(prepared: &Details, op: Op) -> bool {
-    let exec = Span { first: scalar::EXEC.into(), count: 2, is_destination: true };
-    let writes_exec = op.row().has(Effect::WritesExec)
-        || prepared.spans().any(|span| span.is_destination && span.overlaps(exec));
-    writes_exec || matches!(op, Op::Control(op) if !sem::control::stays_in_line(op))
-}
-
-fn class(inst: &Inst, op: Op) -> Class {
-    let row = op.row();
-    if row.has(Effect::Trans) {
-        return Class::Transcendental;
-    }
-    if matches!(op, Op::Matrix(_)) {
-        return Class::Matrix;
-    }
-    match inst.encoding {
-        Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk | Encoding::Sopp => {
-            control_class(op)
-        }
-        Encoding::Smem => Class::Smem,
-        Encoding::Ds => Class::Lds,
-        Encoding::Scratch => Class::Scratch,
-        Encoding::Flat | Encoding::Global | Encoding::Mubuf => Class::Vmem,
-        _ => Class::Valu,
-    }
-}
-
-fn control_class(op: Op) -> Class {
-    let row = op.row();
-    if row.has(Effect::Branch) || row.has(Effect::Terminator) {
-        return Class::Branch;
-    }
-    if row.has(Effect::Barrier) {
-        return Class::Barrier;
-    }
-    match op {
-        Op::Control(control) if sem::control::is_wait(control) => Class::Wait,
-        Op::Control(_) => Class::Other,
-        _ => Class::Salu,
-    }
-}
-
-fn queue(inst: &Inst, op: Op) -> Option<Queue> {
-    let row = op.row();
-    let counts = row.effects.iter().any(|effect| {
-        matches!(
-            effect,
-            Effect::CountsLoad | Effect::CountsStore | Effect::CountsLgkm | Effect::Atomic
-        )
-    });
-    if !counts {
-        return None;
-    }
-    Some(match inst.encoding {
-        Encoding::Ds => Queue::Lds,
-        Encoding::Global | Encoding::Scratch | Encoding::Mubuf => Queue::Vector,
-        _ => Queue::Unordered,
-    })
-}
-
-/// The counters that an instruction increments, in the scoreboard's terms.
-fn counters(inst: &Inst, target: Target) -> ([Counter; 2], usize) {
-    let mut counters = ([Counter::Vector; 2], 0);
-    for counter in inst.counters(target).take(2) {
-        counters.0[counters.1] = match counter {
-            RowCounter::Vm => Counter::Vector,
-            RowCounter::Vs => Counter::VectorStore,
-            RowCounter::Lgkm => Counter::Lgkm,
-            RowCounter::Exp => continue,
-        };
-        counters.1 += 1;
-    }
-    counters
 }
 
 /// The fault of an instruction, or a form of one, that has no meaning here.

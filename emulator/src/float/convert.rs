@@ -1,5 +1,7 @@
 //! Conversions between number formats, each rounding once.
 
+use crate::lanes::truncate;
+
 use super::{FloatMode, canonical, fma_to_odd, is_nan32, quiet32};
 
 /// The value of a binary16 in the low half of a word; NaN payloads do not survive.
@@ -110,14 +112,22 @@ pub(crate) fn i32_to_f32(value: u32) -> u32 {
 ///
 /// Source: RDNA3 ISA manual, `V_CVT_U32_F32`.
 pub(crate) fn f32_to_u32(bits: u32) -> u32 {
-    f32::from_bits(bits) as u32
+    const HALF: f32 = (1_u32 << 31) as f32;
+    let value = f32::from_bits(bits);
+    if value >= 2.0 * HALF {
+        u32::MAX
+    } else if value >= HALF {
+        truncate(value - HALF).cast_unsigned() | 1 << 31
+    } else {
+        truncate(value).max(0).cast_unsigned()
+    }
 }
 
 /// binary32 to signed integer: towards zero, saturating, NaN to zero.
 ///
 /// Source: RDNA3 ISA manual, `V_CVT_I32_F32`.
 pub(crate) fn f32_to_i32(bits: u32) -> u32 {
-    (f32::from_bits(bits) as i32).cast_unsigned()
+    truncate(f32::from_bits(bits)).cast_unsigned()
 }
 
 /// The result of `v_fma_mixlo_f16` and `v_fma_mixhi_f16`: one rounding to binary16.

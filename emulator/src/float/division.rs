@@ -62,6 +62,14 @@ pub(crate) fn div_scale32(value: u32, denominator: u32, numerator: u32) -> (u32,
     }
 }
 
+/// Whether [`div_scale32`] surely keeps its first source: all numbers far from where a step of the division could
+/// overflow or lose bits. Free of branches.
+pub(crate) fn is_unscaled32(denominator: u32, numerator: u32) -> bool {
+    let (d, n) = (exponent32(denominator), exponent32(numerator));
+    // 1 / d is normal up to 2^126; n / d is from an exponent 125 below on.
+    (1..=250).contains(&d) & (24..=254).contains(&n) & (-119..96).contains(&(n - d))
+}
+
 /// `v_div_fmas_f32`: `a · b + c`, scaled back where V_DIV_SCALE set VCC.
 pub(crate) fn div_fmas32(a: u32, b: u32, c: u32, scale: bool) -> u32 {
     if !scale {

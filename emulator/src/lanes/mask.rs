@@ -11,10 +11,9 @@ impl Exec<'_> {
     pub(crate) fn mask_source(&self, inst: &Prepared, k: usize) -> Bits {
         let wave_mask = self.lane_bits();
         let source = inst.src[k];
-        Bits {
-            value: self.uniform(source) & wave_mask,
-            undefined: self.uniform_undefined(source) & wave_mask,
-        }
+        let is_tracked = self.wave.tracks_undefined;
+        let undefined = if is_tracked { self.uniform_undefined(source) } else { 0 };
+        Bits { value: self.uniform(source) & wave_mask, undefined: undefined & wave_mask }
     }
 
     /// `mask ? source 1 : source 0`, lane by lane; NEG and ABS as on binary32.
@@ -43,9 +42,9 @@ impl Exec<'_> {
         }
     }
 
-    /// One bit a lane from two 32-bit sources; NEG and ABS as on binary32.
+    /// One bit a lane from three 32-bit sources; NEG and ABS as on binary32.
     #[inline]
-    pub(crate) fn test_lanes(&mut self, inst: &Prepared, f: impl Fn(u32, u32) -> bool) -> u64 {
+    pub(crate) fn test_lanes(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> bool) -> u64 {
         self.run_defined(inst, |width, file, inst, _| simd::test(width, file, inst, f))
     }
 

@@ -1,7 +1,8 @@
 //! Running a loop over the rows of a wave: operands found, undefined bits followed.
 
 use super::Shadow;
-use super::simd::{self, Choice, Fused, Width};
+use super::places::Choice;
+use super::simd::{self, Fused, Width};
 use crate::exec::{Exec, Outcome};
 use crate::prepare::Prepared;
 use crate::taint::Rule;
@@ -39,10 +40,12 @@ impl Exec<'_> {
     }
 
     /// Reads what the loop will spread over lanes.
-    #[inline(never)]
+    #[inline]
     fn read_uniforms(&mut self, inst: &Prepared) {
         for k in 0..3 {
-            self.wave.vectors.uniforms[k] = self.uniform(inst.src[k]);
+            if inst.places.spread >> k & 1 == 1 {
+                self.wave.vectors.uniforms[k] = self.uniform(inst.src[k]);
+            }
         }
     }
 

@@ -10,9 +10,12 @@
 )]
 
 use super::ZERO;
-use crate::float::{SIGN32, canonical, fma_to_odd, is_nan32};
-use crate::prepare::{Places, Prepared};
-use crate::wave::{HIGH_SPREAD, ROW_LANES, Row, VectorFile};
+use super::places::{
+    Choice, Lanes, Signs, arithmetic_row, put_canonical, put_canonical_pair, put_everything,
+};
+use crate::float::{fma_to_odd, is_nan32};
+use crate::prepare::Prepared;
+use crate::wave::{ROW_LANES, Row, VectorFile};
 
 /// How wide the host's vectors are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,123 +58,6 @@ impl Fused {
     }
 }
 
-/// The signs that NEG and ABS give the first three sources as binary32.
-#[derive(Clone, Copy)]
-struct Signs {
-    keep: [u32; 3],
-    flip: [u32; 3],
-}
-
-impl Signs {
-    #[inline(always)]
-    fn of(inst: &Prepared) -> Signs {
-        let sign = |is_set: bool| if is_set { SIGN32 } else { 0 };
-        Signs {
-            keep: std::array::from_fn(|k| !sign(inst.abs[k])),
-            flip: std::array::from_fn(|k| sign(inst.neg[k])),
-        }
-    }
-
-    #[inline(always)]
-    fn apply(&self, bits: [u32; 3]) -> [u32; 3] {
-        std::array::from_fn(|k| bits[k] & self.keep[k] ^ self.flip[k])
-    }
-}
-
-/// The rows of lanes that an instruction works on.
-#[derive(Clone, Copy)]
-struct Lanes {
-    places: Places,
-    n_rows: usize,
-    /// Active lanes of the wave.
-    active: u64,
-}
-
-impl Lanes {
-    #[inline(always)]
-    fn of(vectors: &mut VectorFile, inst: &Prepared, active: u64) -> Lanes {
-        let lanes = Lanes { places: inst.places, n_rows: vectors.rows_per_register(), active };
-        if inst.places.spread != 0 {
-            lanes.spread(vectors);
-        }
-        lanes
-    }
-
-    #[inline(always)]
-    fn spread(&self, vectors: &mut VectorFile) {
-        let values = vectors.uniforms;
-        for (k, value) in values.into_iter().enumerate() {
-            if self.places.spread >> k & 1 == 1 {
-                *vectors.row_mut(self.places.sources[k], 0) = [value as u32; ROW_LANES];
-            }
-        }
-    }
-
-    /// Spreads the high words of wide sources.
-    #[inline(always)]
-    fn spread_high(&self, vectors: &mut VectorFile) {
-        let values = vectors.uniforms;
-        for (k, value) in values.into_iter().enumerate() {
-            if self.places.spread >> k & 1 == 1 {
-                *vectors.row_mut(self.high(k), 0) = [(value >> 32) as u32; ROW_LANES];
-            }
-        }
-    }
-
-    /// The register of the high word of a source.
-    #[inline(always)]
-    fn high(&self, k: usize) -> u16 {
-        let is_set = |bits: u8| bits >> k & 1 == 1;
-        let distance = match (is_set(self.places.spread), is_set(self.places.uniform)) {
-            (true, _) => HIGH_SPREAD,
-            (false, true) => 0,
-            (false, false) => 1,
-        };
-        self.places.sources[k] + distance
-    }
-
-    #[inline(always)]
-    fn sources<'f>(&self, vectors: &'f VectorFile, row: usize) -> [&'f Row; 3] {
-        std::array::from_fn(|k| {
-            let is_uniform = self.places.uniform >> k & 1 == 1;
-            vectors.row(self.places.sources[k], if is_uniform { 0 } else { row })
-        })
-    }
-
-    /// As [`Lanes::sources`], the high words of those whose bit is set.
-    #[inline(always)]
-    fn words<'f>(&self, vectors: &'f VectorFile, row: usize, high: u8) -> [&'f Row; 3] {
-        std::array::from_fn(|k| {
-            let is_uniform = self.places.uniform >> k & 1 == 1;
-            let register = if high >> k & 1 == 1 { self.high(k) } else { self.places.sources[k] };
-            vectors.row(register, if is_uniform { 0 } else { row })
-        })
-    }
-
-    #[inline(always)]
-    fn put(&self, vectors: &mut VectorFile, row: usize, out: &Row) {
-        self.put_word(vectors, 0, row, out);
-    }
-
-    #[inline(always)]
-    fn put_word(&self, vectors: &mut VectorFile, word: u16, row: usize, out: &Row) {
-        let lanes = (self.active >> (row * ROW_LANES)) as u32;
-        let result = vectors.row_mut(self.places.result + word, row);
-        if lanes == u32::MAX {
-            *result = *out;
-            return;
-        }
-        for lane in 0..ROW_LANES {
-            result[lane] = if lanes >> lane & 1 == 1 { out[lane] } else { result[lane] };
-        }
-    }
-}
-
-#[inline(always)]
-fn lane(rows: [&Row; 3], lane: usize) -> [u32; 3] {
-    rows.map(|row| row[lane])
-}
-
 /// Compiles a loop for both widths: a function that takes the width first.
 macro_rules! both_widths {
     ($(#[$doc:meta])* $name:ident, $wide:ident, $lanes:ident,
@@ -205,6 +91,23 @@ pub(crate) fn cut(value: f32) -> i32 {
     unsafe { inside.to_int_unchecked() }
 }
 
+/// The integer part of a number; outside the integers the nearest of them, zero of NaN. Unlike a cast, it becomes
+/// vector code.
+#[inline(always)]
+pub(crate) fn truncate(value: f32) -> i32 {
+    const LIMIT: f32 = (1_u32 << 31) as f32;
+    if value >= LIMIT {
+        i32::MAX
+    } else if value >= -LIMIT {
+        // SAFETY: between the limits, NaN excluded by the comparison.
+        unsafe { value.to_int_unchecked() }
+    } else if value.is_nan() {
+        0
+    } else {
+        i32::MIN
+    }
+}
+
 /// A computation whose loops are compiled for both widths; it must be inlined into [`run`].
 pub(crate) trait Loops {
     /// What it gives.
@@ -226,13 +129,13 @@ both_widths!(
 
 /// Every row: all lanes of the sources through `compute`, then the active ones written, as defined.
 macro_rules! each_row {
-    ($vectors:ident, $inst:ident, $active:ident, |$sources:ident, $out:ident| $compute:block) => {
-        let lanes = Lanes::of($vectors, $inst, $active);
-        for row in 0..lanes.n_rows {
-            let $sources = lanes.sources($vectors, row);
+    ($vectors:ident, $inst:ident, $active:ident, |$row:ident, $a:ident, $b:ident, $c:ident, $out:ident| $compute:block) => {
+        let lanes = Lanes::spread_of($vectors, $inst, $active);
+        for $row in 0..lanes.n_rows {
+            let [$a, $b, $c] = lanes.sources($vectors, $row);
             let mut $out = ZERO;
             $compute
-            lanes.put($vectors, row, &$out);
+            lanes.put($vectors, $row, &$out);
         }
         $vectors.define(lanes.places.result, $active);
     };
@@ -246,10 +149,9 @@ fn map_lanes<F: Fn(u32, u32, u32) -> u32>(
     active: u64,
     f: F,
 ) {
-    each_row!(vectors, inst, active, |sources, out| {
+    each_row!(vectors, inst, active, |row, a, b, c, out| {
         for (at, out) in out.iter_mut().enumerate() {
-            let [a, b, c] = lane(sources, at);
-            *out = f(a, b, c);
+            *out = f(a[at], b[at], c[at]);
         }
     });
 }
@@ -262,16 +164,19 @@ both_widths!(
 
 #[inline(always)]
 fn map_signed_lanes<F: Fn(u32, u32, u32) -> u32>(
-    _: Fused,
+    fused: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
     f: F,
 ) {
+    if !inst.has_signs {
+        return map_lanes(fused, vectors, inst, active, f);
+    }
     let signs = Signs::of(inst);
-    each_row!(vectors, inst, active, |sources, out| {
+    each_row!(vectors, inst, active, |row, a, b, c, out| {
         for (at, out) in out.iter_mut().enumerate() {
-            let [a, b, c] = signs.apply(lane(sources, at));
+            let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
             *out = f(a, b, c);
         }
     });
@@ -284,48 +189,20 @@ both_widths!(
 );
 
 #[inline(always)]
-fn arithmetic_rows<const SIGNED: bool>(
+fn arithmetic_rows<const SIGNED: bool, F: Fn(Fused, f32, f32, f32) -> f32>(
     fused: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
-    f: impl Fn(Fused, f32, f32, f32) -> f32,
+    f: F,
 ) {
     let signs = Signs::of(inst);
-    each_row!(vectors, inst, active, |sources, out| {
-        arithmetic_row::<SIGNED>(fused, &signs, sources, &mut out, &f);
+    each_row!(vectors, inst, active, |row, a, b, c, out| {
+        if arithmetic_row::<SIGNED>(fused, &signs, [&a, &b, &c], &mut out, &f) {
+            put_canonical(vectors, inst, active, row, &f);
+            continue;
+        }
     });
-}
-
-#[inline(always)]
-fn arithmetic_row<const SIGNED: bool>(
-    fused: Fused,
-    signs: &Signs,
-    sources: [&Row; 3],
-    out: &mut Row,
-    f: impl Fn(Fused, f32, f32, f32) -> f32,
-) {
-    let mut nans = 0;
-    for (at, out) in out.iter_mut().enumerate() {
-        let bits = lane(sources, at);
-        let bits = if SIGNED { signs.apply(bits) } else { bits };
-        let [a, b, c] = bits.map(f32::from_bits);
-        let result = f(fused, a, b, c);
-        *out = result.to_bits();
-        nans |= u32::from(result.is_nan());
-    }
-    if nans != 0 {
-        choose_nans(signs, sources, out);
-    }
-}
-
-/// Makes NaN results the ones that the sources call for.
-#[cold]
-#[inline(never)]
-fn choose_nans(signs: &Signs, sources: [&Row; 3], out: &mut Row) {
-    for (at, out) in out.iter_mut().enumerate() {
-        *out = canonical(f32::from_bits(*out), signs.apply(lane(sources, at)));
-    }
 }
 
 #[inline(always)]
@@ -337,9 +214,9 @@ fn arithmetic_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
     f: F,
 ) {
     if inst.has_signs {
-        arithmetic_rows::<true>(fused, vectors, inst, active, f);
+        arithmetic_rows::<true, F>(fused, vectors, inst, active, f);
     } else {
-        arithmetic_rows::<false>(fused, vectors, inst, active, f);
+        arithmetic_rows::<false, F>(fused, vectors, inst, active, f);
     }
 }
 
@@ -350,13 +227,6 @@ both_widths!(
     <F: Fn(Fused, f32, f32, f32) -> f32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
 );
 
-/// Which sources of a word of a result take their high word, and which are negated, one bit a source.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice {
-    pub high: u8,
-    pub neg: u8,
-}
-
 #[inline(always)]
 fn pairs_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
     fused: Fused,
@@ -366,22 +236,23 @@ fn pairs_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
     words: [Choice; 2],
     f: F,
 ) {
-    let lanes = Lanes::of(vectors, inst, active);
+    let lanes = Lanes::spread_of(vectors, inst, active);
     if inst.places.spread != 0 {
         lanes.spread_high(vectors);
     }
-    let signs = words.map(|choice| Signs {
-        keep: [u32::MAX; 3],
-        flip: std::array::from_fn(|k| u32::from(choice.neg >> k & 1) << 31),
-    });
+    let [low, high] = words.map(Choice::signs);
     for row in 0..lanes.n_rows {
-        let mut out = [ZERO; 2];
-        for word in 0..2 {
-            let sources = lanes.words(vectors, row, words[word].high);
-            arithmetic_row::<true>(fused, &signs[word], sources, &mut out[word], &f);
+        let (mut low_out, mut high_out) = (ZERO, ZERO);
+        let [a, b, c] = lanes.words(vectors, row, words[0].high);
+        let mut has_nans = arithmetic_row::<true>(fused, &low, [&a, &b, &c], &mut low_out, &f);
+        let [a, b, c] = lanes.words(vectors, row, words[1].high);
+        has_nans |= arithmetic_row::<true>(fused, &high, [&a, &b, &c], &mut high_out, &f);
+        if has_nans {
+            put_canonical_pair(vectors, inst, active, row, words, &f);
+            continue;
         }
-        lanes.put_word(vectors, 0, row, &out[0]);
-        lanes.put_word(vectors, 1, row, &out[1]);
+        lanes.put_word(vectors, 0, row, &low_out);
+        lanes.put_word(vectors, 1, row, &high_out);
     }
     vectors.define(lanes.places.result, active);
     vectors.define(lanes.places.result + 1, active);
@@ -401,21 +272,19 @@ fn numbers_lanes<F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> u32>(
     inst: &Prepared,
     active: u64,
     of_numbers: F,
-    of_nans: G,
+    of_everything: G,
 ) {
     let signs = Signs::of(inst);
-    each_row!(vectors, inst, active, |sources, out| {
+    each_row!(vectors, inst, active, |row, a, b, c, out| {
         let mut nans = 0;
         for (at, out) in out.iter_mut().enumerate() {
-            let [a, b, c] = signs.apply(lane(sources, at));
+            let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
             *out = of_numbers(a, b, c);
             nans |= u32::from(is_nan32(a)) | u32::from(is_nan32(b)) | u32::from(is_nan32(c));
         }
         if nans != 0 {
-            for (at, out) in out.iter_mut().enumerate() {
-                let [a, b, c] = signs.apply(lane(sources, at));
-                *out = of_nans(a, b, c);
-            }
+            put_everything(vectors, inst, active, row, &of_everything);
+            continue;
         }
     });
 }
@@ -437,12 +306,10 @@ fn select_lanes<F: Fn(u32, u32, bool) -> u32>(
     f: F,
 ) {
     let signs = Signs::of(inst);
-    let mut masks = mask;
-    each_row!(vectors, inst, active, |sources, out| {
-        let bits = masks as u32;
-        masks >>= ROW_LANES;
+    each_row!(vectors, inst, active, |row, a, b, c, out| {
+        let bits = (mask >> (row * ROW_LANES)) as u32;
         for (at, out) in out.iter_mut().enumerate() {
-            let [a, b, _] = signs.apply(lane(sources, at));
+            let [a, b, _] = signs.apply([a[at], b[at], c[at]]);
             *out = f(a, b, bits & 1 << at != 0);
         }
     });
@@ -456,21 +323,21 @@ both_widths!(
 );
 
 #[inline(always)]
-fn test_lanes<F: Fn(u32, u32) -> bool>(
+fn test_lanes<F: Fn(u32, u32, u32) -> bool>(
     fused: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
     f: F,
 ) -> u64 {
     let signs = Signs::of(inst);
-    let lanes = Lanes::of(vectors, inst, 0);
+    let lanes = Lanes::spread_of(vectors, inst, 0);
     let mut result = 0;
     for row in 0..lanes.n_rows {
-        let sources = lanes.sources(vectors, row);
+        let [a, b, c] = lanes.sources(vectors, row);
         let mut holds = ZERO;
         for (at, holds) in holds.iter_mut().enumerate() {
-            let [a, b, _] = signs.apply(lane(sources, at));
-            *holds = if f(a, b) { u32::MAX } else { 0 };
+            let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
+            *holds = if f(a, b, c) { u32::MAX } else { 0 };
         }
         result |= u64::from(gather(fused, &holds)) << (row * ROW_LANES);
     }
@@ -478,9 +345,9 @@ fn test_lanes<F: Fn(u32, u32) -> bool>(
 }
 
 both_widths!(
-    /// One bit a lane from two sources with signs; lanes that are not active count too.
+    /// One bit a lane from sources with signs; lanes that are not active count too.
     test, test_wide, test_lanes,
-    <F: Fn(u32, u32) -> bool>(vectors: &mut VectorFile, inst: &Prepared, f: F) -> u64
+    <F: Fn(u32, u32, u32) -> bool>(vectors: &mut VectorFile, inst: &Prepared, f: F) -> u64
 );
 
 /// The highest bit of each lane.

@@ -107,7 +107,7 @@ impl Exec<'_> {
     fn test_floats(&mut self, inst: &Prepared, value: impl Fn(u32) -> f32) -> u64 {
         macro_rules! lanes {
             (|$a:ident, $b:ident| $holds:expr) => {
-                self.test_lanes(inst, |$a, $b| {
+                self.test_lanes(inst, |$a, $b, _| {
                     let ($a, $b) = (value($a), value($b));
                     $holds
                 })
@@ -136,12 +136,12 @@ impl Exec<'_> {
     /// 32-bit integers; `order` maps them to the order of signed numbers.
     fn compare_ints(&mut self, inst: &Prepared, order: impl Fn(u32) -> i32) -> Outcome {
         let value = match test(inst) {
-            Test::Lt | Test::Nge => self.test_lanes(inst, |a, b| order(a) < order(b)),
-            Test::Ge | Test::Nlt => !self.test_lanes(inst, |a, b| order(a) < order(b)),
-            Test::Gt | Test::Nle => self.test_lanes(inst, |a, b| order(a) > order(b)),
-            Test::Le | Test::Ngt => !self.test_lanes(inst, |a, b| order(a) > order(b)),
-            Test::Eq | Test::Nlg => self.test_lanes(inst, |a, b| a == b),
-            Test::Lg | Test::Neq => !self.test_lanes(inst, |a, b| a == b),
+            Test::Lt | Test::Nge => self.test_lanes(inst, |a, b, _| order(a) < order(b)),
+            Test::Ge | Test::Nlt => !self.test_lanes(inst, |a, b, _| order(a) < order(b)),
+            Test::Gt | Test::Nle => self.test_lanes(inst, |a, b, _| order(a) > order(b)),
+            Test::Le | Test::Ngt => !self.test_lanes(inst, |a, b, _| order(a) > order(b)),
+            Test::Eq | Test::Nlg => self.test_lanes(inst, |a, b, _| a == b),
+            Test::Lg | Test::Neq => !self.test_lanes(inst, |a, b, _| a == b),
             Test::O | Test::True => u64::MAX,
             Test::U | Test::False | Test::Class => 0,
         };

@@ -112,6 +112,14 @@ impl Exec<'_> {
     fn div_scale32(&mut self, inst: &Prepared) -> Outcome {
         let mut flags = Bits::default();
         let (active, is_undefined) = (self.wave.active, self.is_any_undefined(inst));
+        if !is_undefined && self.is_plain(inst) {
+            let unscaled = self.test_lanes(inst, |_, b, c| is_unscaled32(b, c));
+            if active & !unscaled == 0 {
+                self.bits1(inst, |a| a, taint::any)?;
+                self.set_lane_mask(inst, inst.dst[1], flags);
+                return Ok(());
+            }
+        }
         if is_undefined {
             for lane in (0..self.wave.width as usize).filter(|lane| active >> lane & 1 == 1) {
                 flags.undefined |= u64::from(self.is_lane_undefined(inst, lane)) << lane;
@@ -154,6 +162,10 @@ impl Exec<'_> {
 
     fn div_fmas32(&mut self, inst: &Prepared) -> Outcome {
         let flags = self.wave.mask(scalar::VCC);
+        let unsure = self.wave.mask_undefined(scalar::VCC);
+        if (flags | unsure) & self.wave.active == 0 {
+            return self.arithmetic(inst, |fused, a, b, c| fused.multiply_add(a, b, c));
+        }
         let rows = |exec: &Self, row: usize| -> Row {
             let mut buffers = [[0; ROW_LANES]; 3];
             let [x, y, z] = &mut buffers;

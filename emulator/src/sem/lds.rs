@@ -221,7 +221,8 @@ impl Exec<'_> {
         let rows = [0, self.wave.n_rows() - 1].map(|row| self.lds_addresses(inst, offset, row));
         let width = self.wave.width as usize;
         self.gather_lanes(inst, 1, |_, lane| {
-            Some((rows[lane / ROW_LANES][lane % ROW_LANES] / 4) as usize % width)
+            // The width is a power of two.
+            Some((rows[lane / ROW_LANES][lane % ROW_LANES] / 4) as usize & (width - 1))
         })
     }
 
@@ -245,14 +246,26 @@ impl Exec<'_> {
         }
         let active = self.wave.active;
         if let (Source::Vector(data), false) = (inst.src[k], self.is_any_undefined(inst)) {
-            let mut rows = [[0; ROW_LANES]; 2];
-            for lane in 0..self.wave.width as usize {
-                if let Some(source) = from(self, lane).filter(|source| active >> source & 1 == 1) {
-                    rows[lane / ROW_LANES][lane % ROW_LANES] = self.wave.vectors.lane(data, source);
+            let mut values = [0; 2 * ROW_LANES];
+            for (row, values) in
+                values.as_chunks_mut().0.iter_mut().take(self.wave.n_rows()).enumerate()
+            {
+                *values = *self.wave.vectors.row(data, row);
+            }
+            let fetch = |lane: usize| match from(self, lane) {
+                Some(source) if active >> source & 1 == 1 => values[source % values.len()],
+                _ => 0,
+            };
+            let rows: [Row; 2] =
+                [0, ROW_LANES].map(|first| std::array::from_fn(|lane| fetch(first + lane)));
+            if let Dest::Vector(register) = inst.dst[0] {
+                for (row, values) in rows.iter().take(self.wave.n_rows()).enumerate() {
+                    let lanes = self.wave.active_row(row);
+                    self.wave.vectors.write_row(register, row, lanes, u32::MAX, values);
                 }
             }
-            let rows = rows.map(|values| (values, [0; ROW_LANES]));
-            self.put_lanes(inst, &rows[..self.wave.n_rows()]);
+            let span = if active == 0 { Span::default() } else { inst.result_span() };
+            self.issue(inst, span);
             return Ok(());
         }
         let fetch = |exec: &Self, lane: usize| match from(exec, lane) {

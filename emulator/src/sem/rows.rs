@@ -6,6 +6,7 @@
 
 use crate::checks::races::{self, Access};
 use crate::exec::{Exec, Outcome};
+use crate::lanes::simd::{self, Fused, Loops};
 use crate::machine::Alignment;
 use crate::operand::{Dest, Source, Span};
 use crate::prepare::Prepared;
@@ -32,15 +33,73 @@ impl Memory {
     }
 }
 
-/// First byte and end of what the active lanes access.
-fn extent(at: &Addresses, lanes: u32, n_bytes: usize) -> Option<(u64, u64)> {
-    let (mut low, mut high) = (u64::MAX, 0);
-    for (lane, address) in at.iter().enumerate() {
-        if lanes >> lane & 1 == 1 {
-            (low, high) = (low.min(*address), high.max(*address));
+/// First byte of the active lanes' first and last accesses.
+struct Extent<'a> {
+    at: &'a Addresses,
+    lanes: u32,
+}
+
+impl Loops for Extent<'_> {
+    type Output = (u64, u64);
+
+    #[inline(always)]
+    fn run(self, _: Fused) -> (u64, u64) {
+        let (mut low, mut high) = (u64::MAX, 0);
+        for (lane, address) in self.at.iter().enumerate() {
+            let off = if self.lanes >> lane & 1 == 1 { 0 } else { u64::MAX };
+            low = low.min(address | off);
+            high = high.max(address & !off);
+        }
+        (low, high)
+    }
+}
+
+/// Loads of `N` bytes by all lanes.
+struct Load<'a, const N: usize> {
+    bytes: &'a [u8],
+    /// Address of the first of the bytes.
+    first: u64,
+    at: &'a Addresses,
+    values: &'a mut [Row; 4],
+}
+
+impl<const N: usize> Loops for Load<'_, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: Fused) {
+        for (lane, address) in self.at.iter().enumerate() {
+            let offset = (address - self.first) as usize;
+            let words = self.bytes[offset..offset + N].as_chunks::<4>().0;
+            for (values, word) in self.values.iter_mut().zip(words) {
+                values[lane] = u32::from_le_bytes(*word);
+            }
         }
     }
-    Some((low, high.checked_add(n_bytes as u64)?))
+}
+
+/// Stores of `N` bytes by all lanes.
+struct Store<'a, const N: usize> {
+    bytes: &'a mut [u8],
+    /// Address of the first of the bytes.
+    first: u64,
+    at: &'a Addresses,
+    values: [&'a Row; 4],
+}
+
+impl<const N: usize> Loops for Store<'_, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: Fused) {
+        for (lane, address) in self.at.iter().enumerate() {
+            let offset = (address - self.first) as usize;
+            let words = self.bytes[offset..offset + N].as_chunks_mut::<4>().0;
+            for (values, word) in self.values.iter().zip(words) {
+                *word = values[lane].to_le_bytes();
+            }
+        }
+    }
 }
 
 impl Exec<'_> {
@@ -142,14 +201,19 @@ impl Exec<'_> {
             Memory::Lds => self.lds.window(high)?,
         };
         let mut values: [Row; 4] = [[0; ROW_LANES]; 4];
-        for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
-            let offset = (at[lane] - first) as usize;
-            if is_watched && !written.are_all(offset, N) {
-                return None;
-            }
-            let words = bytes[offset..offset + N].as_chunks::<4>().0;
-            for (values, word) in values.iter_mut().zip(words) {
-                values[lane] = u32::from_le_bytes(*word);
+        if lanes == u32::MAX && (!is_watched || written.is_complete()) {
+            let load = Load::<N> { bytes, first, at, values: &mut values };
+            simd::run(self.wave.vectors.width(), load);
+        } else {
+            for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
+                let offset = (at[lane] - first) as usize;
+                if is_watched && !written.are_all(offset, N) {
+                    return None;
+                }
+                let words = bytes[offset..offset + N].as_chunks::<4>().0;
+                for (values, word) in values.iter_mut().zip(words) {
+                    values[lane] = u32::from_le_bytes(*word);
+                }
             }
         }
         for (register, values) in (register..).zip(&values[..N / 4]) {
@@ -183,6 +247,11 @@ impl Exec<'_> {
             *values = self.wave.vectors.row(register, row);
         }
         let is_complete = written.is_complete();
+        if is_complete && lanes == u32::MAX {
+            let store = Store::<N> { bytes, first, at, values };
+            simd::run(self.wave.vectors.width(), store);
+            return Some(());
+        }
         for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
             let offset = (at[lane] - first) as usize;
             let words = bytes[offset..offset + N].as_chunks_mut::<4>().0;
@@ -197,7 +266,11 @@ impl Exec<'_> {
     }
 
     fn row_extent<const N: usize>(&self, at: &Addresses, lanes: u32) -> Option<(u64, u64)> {
-        if self.options.alignment == Alignment::Hsa { extent(at, lanes, N) } else { None }
+        if self.options.alignment != Alignment::Hsa {
+            return None;
+        }
+        let (low, high) = simd::run(self.wave.vectors.width(), Extent { at, lanes });
+        Some((low, high.checked_add(N as u64)?))
     }
 
     /// What watches and counts gets the lanes one by one.
