@@ -33,8 +33,9 @@ fn run(file: &str) {
     let sample = Sample { gates: GateRange::Mixed, seed: 1 };
     let case = Case::generate(&spec, &problem, &sample).expect("the problem is the spec's");
     let mut device = harness::emulated(spec.target());
+    let tensors = case.tensors().expect("the case is a problem");
     let execution =
-        harness::execute(&mut device, &artefacts.code_object, &spec, &problem, &case.tensors());
+        harness::execute(&mut device, &[&artefacts.code_object], &spec, &problem, &tensors);
     let outputs = execution.expect("library specs run").outputs;
     let verdicts = case.judge(&outputs).expect("outputs can be judged");
     assert!(verdicts.iter().all(|(_, verdict)| verdict.passed), "{file}: {verdicts:?}");

@@ -8,6 +8,7 @@ use oracle::OracleError;
 use runtime::{DeviceError, PlanFailure};
 use specs::{InvalidProblem, PlanError, UnreadableSpec, Violation};
 
+use crate::emitted::BrokenPromise;
 use crate::emulate::bind::ArgumentsError;
 use crate::emulate::tensor::TensorError;
 use crate::files::FileError;
@@ -64,7 +65,7 @@ pub enum CliError {
     /// A problem that would not fit memory.
     #[error(
         "the problem's tensors take {got_bytes} bytes, the limit of a run is {limit_bytes} bytes (the float64 \
-         reference takes about six times as much): reduce batch or pool_slots"
+         reference takes about six times as much): reduce batch, tokens or pool_slots"
     )]
     TooLarge {
         /// Bytes of its tensors.
@@ -106,6 +107,9 @@ pub enum CliError {
     /// What a back end says.
     #[error(transparent)]
     Emit(#[from] EmitError),
+    /// A code object that is not what its spec promises.
+    #[error(transparent)]
+    Emitted(#[from] BrokenPromise),
     /// Bytes that are no code object.
     #[error("{file}: {source}")]
     CodeObject {
@@ -191,6 +195,7 @@ impl CliError {
             | CliError::Plan(_)
             | CliError::Kernel(_)
             | CliError::Emit(_)
+            | CliError::Emitted(_)
             | CliError::Device(_)
             | CliError::Launch(_)
             | CliError::Oracle(_)

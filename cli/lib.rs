@@ -4,6 +4,7 @@
 
 pub mod code_object_file;
 pub mod command_line;
+pub mod emitted;
 pub mod emulate;
 pub mod error;
 pub mod files;

@@ -1,11 +1,12 @@
 //! The path from a spec file to a code object: rules, kernel IR, back end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dsl::ir::Kernel;
 use emit::llvm::{Artefacts, Options};
-use specs::Spec;
+use specs::{Job, Spec};
 
+use crate::emitted;
 use crate::error::CliError;
 
 /// A spec that could be read and breaks no rule.
@@ -21,6 +22,21 @@ pub fn legal_spec(path: &Path) -> Result<Spec, CliError> {
     Err(CliError::BrokenRules { file: path.display().to_string(), violations })
 }
 
+/// A job whose specs could be read and break no rule, alone and together.
+///
+/// # Errors
+/// What cannot be read, specs that are no job together, or every broken rule.
+pub fn legal_job(paths: &[PathBuf]) -> Result<Job, CliError> {
+    let specs = paths.iter().map(|path| specs::read_spec(path)).collect::<Result<Vec<_>, _>>()?;
+    let job = Job::of(&specs).map_err(CliError::Usage)?;
+    let violations = job.check();
+    if violations.is_empty() {
+        return Ok(job);
+    }
+    let files: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    Err(CliError::BrokenRules { file: files.join(" with "), violations })
+}
+
 /// The kernel IR of a legal spec.
 ///
 /// # Errors
@@ -32,7 +48,9 @@ pub fn kernel(spec: &Spec) -> Result<Kernel, CliError> {
 /// All artefacts of a legal spec.
 ///
 /// # Errors
-/// As [`kernel`], or what the LLVM back end says.
+/// As [`kernel`], what the LLVM back end says, or a code object that is not what the spec promises.
 pub fn compile(spec: &Spec) -> Result<Artefacts, CliError> {
-    Ok(emit::llvm::compile(&kernel(spec)?, &Options::default())?)
+    let artefacts = emit::llvm::compile(&kernel(spec)?, &Options::default())?;
+    emitted::check(spec, &artefacts.code_object)?;
+    Ok(artefacts)
 }

@@ -32,7 +32,7 @@ impl Victim {
         let code_object = pipeline::compile(&spec).unwrap().code_object;
         let problem = spec.problem(&["batch=1"]).unwrap();
         let sample = Sample { gates: GateRange::Mixed, seed: 1 };
-        let inputs = Case::generate(&spec, &problem, &sample).unwrap().tensors();
+        let inputs = Case::generate(&spec, &problem, &sample).unwrap().tensors().unwrap();
         let plan = spec.plan(&problem).unwrap();
         Victim { spec, code_object, plan, inputs }
     }

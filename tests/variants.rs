@@ -3,6 +3,7 @@
 
 use dsl::text::print;
 use isa::Target;
+use specs::chunk::ChunkSpec;
 use specs::{
     Activation, ConvStepSpec, DecodeStepSpec, Dtype, Family, Gate, HeadMap, Reduction, Spec,
     StateContract, StateLayout,
@@ -98,6 +99,87 @@ fn every_field_of_the_conv_step() {
         ConvStepSpec { waves: 2, ..base },
     ];
     flips.into_iter().for_each(|flipped| moves_everything(base, flipped));
+}
+
+fn chunk(file: &str) -> ChunkSpec {
+    let entry = specs::LIBRARY.iter().find(|entry| entry.file == file).unwrap();
+    let Spec::Chunk(spec) = entry.spec().unwrap() else { panic!("{file} is no prefill spec") };
+    spec
+}
+
+/// The spec with some keys of its file set otherwise.
+fn rewritten(file: &str, changes: &[(&str, &str)]) -> ChunkSpec {
+    let entry = specs::LIBRARY.iter().find(|entry| entry.file == file).unwrap();
+    let key_of = |line: &str| line.split(" = ").next().unwrap_or_default().to_owned();
+    let kept =
+        entry.text.lines().filter(|line| !changes.iter().any(|(key, _)| key_of(line) == *key));
+    let mut text = kept.map(|line| format!("{line}\n")).collect::<String>();
+    text.extend(changes.iter().map(|(key, value)| format!("{key} = {value}\n")));
+    let spec = specs::parse_spec(file, &text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(spec.check(), [], "{changes:?}");
+    let Spec::Chunk(spec) = spec else { panic!("{file} is no prefill spec") };
+    spec
+}
+
+#[test]
+fn every_field_of_the_prefill_kernels() {
+    let bounded = [("gate", "\"bounded_sigmoid\"")];
+    let tile: &[&[(&str, &str)]] = &[
+        &[("accuracy", "\"bf16_split\""), ("min_groups_per_cu", "1")],
+        &bounded,
+        &[bounded[0], ("dt_bias", "false")],
+        &[("gate_lower_bound_nats", "-4")],
+        &[("key_heads", "4")],
+        &[("value_heads", "16")],
+        &[("head_map", "\"tiled\""), ("value_heads", "16")],
+        &[("qk_l2norm", "true")],
+        &[("beta", "\"sigmoid\"")],
+        &[("beta", "\"twice_sigmoid\"")],
+        &[("beta_dtype", "\"f32\"")],
+        &[("head_k", "64")],
+        &[("chunk", "16"), ("pad_cb", "16")],
+        &[("tile_atom_m", "32")],
+        &[("pad_dk", "16")],
+        &[("pad_cb", "16")],
+        &[("pad_c", "8")],
+        &[("waves", "8")],
+    ];
+    let scan: &[&[(&str, &str)]] = &[
+        &[("accuracy", "\"bf16_split\""), ("min_groups_per_cu", "1")],
+        &[("value_heads", "16")],
+        &[("head_v", "64"), ("waves", "4")],
+        &[("value_splits", "2"), ("waves", "4")],
+        &[("state_layout", "\"v_first\"")],
+        &[("initial_state", "false")],
+        &[("final_state", "false")],
+        &[("scan_atom_m", "32"), ("waves", "4")],
+        &[("prefetch", "false")],
+    ];
+    for (file, flips) in
+        [("kda_chunk_tile_bf16_gfx950.toml", tile), ("kda_chunk_scan_bf16_gfx950.toml", scan)]
+    {
+        flips.iter().for_each(|flip| moves_everything(chunk(file), rewritten(file, flip)));
+    }
+    let file = "kda_chunk_fused_bf16_gfx950.toml";
+    for flip in [
+        [("value_splits", "2"), ("waves", "4")],
+        [("gate_lower_bound_nats", "-4"), ("qk_l2norm", "true")],
+    ] {
+        moves_everything(chunk(file), rewritten(file, &flip));
+    }
+}
+
+/// Fields that say what a launch brings, not what the code is: names and hashes keep such variants apart, kernels
+/// are the same.
+#[test]
+fn fields_of_the_launch_move_no_code() {
+    let file = "kda_chunk_tile_bf16_gfx950.toml";
+    let base = Spec::Chunk(chunk(file));
+    for flip in [("varlen", "true"), ("min_groups_per_cu", "1")] {
+        let flipped = Spec::Chunk(rewritten(file, &[flip]));
+        assert_ne!(base.name(), flipped.name());
+        assert_eq!(nameless_ir(&base), nameless_ir(&flipped), "{flip:?}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use isa::Target;
 use oracle::tensors::Tensors;
 use runtime::{Device, EmulatedDevice, LaunchReport, run_plan};
 use sha2::{Digest, Sha256};
-use specs::{Problem, Spec};
+use specs::{Job, Problem};
 
 use crate::error::CliError;
 
@@ -22,8 +22,8 @@ const MAX_TENSOR_BYTES: u64 = 1 << 30;
 ///
 /// # Errors
 /// [`CliError::TooLarge`] with both numbers.
-pub fn refuse_too_large(spec: &Spec, problem: &Problem) -> Result<(), CliError> {
-    let tensors = spec.plan(problem)?.tensors;
+pub fn refuse_too_large(job: &Job, problem: &Problem) -> Result<(), CliError> {
+    let tensors = job.plan(problem)?.tensors;
     let got_bytes =
         tensors.iter().fold(0u64, |sum, tensor| sum.saturating_add(tensor.size_bytes()));
     match got_bytes > MAX_TENSOR_BYTES {
@@ -41,20 +41,21 @@ pub struct Execution {
     pub launches: Vec<LaunchReport>,
 }
 
-/// Runs one problem of a spec on a device.
+/// Runs one problem of a job on a device; `code_objects` are those of its kernels.
 ///
 /// # Errors
 /// A plan that cannot be made or does not fit, or a device that failed.
 pub fn execute(
     device: &mut dyn Device,
-    code_object: &[u8],
-    spec: &Spec,
+    code_objects: &[&[u8]],
+    job: impl Into<Job>,
     problem: &Problem,
     inputs: &Tensors,
 ) -> Result<Execution, CliError> {
-    let plan = spec.plan(problem)?;
-    let module = device.load(code_object)?;
-    let outcome = run_plan(device, &[module], &plan, inputs)?;
+    let plan = job.into().plan(problem)?;
+    let modules = code_objects.iter().map(|code_object| device.load(code_object));
+    let modules = modules.collect::<Result<Vec<_>, _>>()?;
+    let outcome = run_plan(device, &modules, &plan, inputs)?;
     Ok(Execution { outputs: outcome.outputs, launches: outcome.launches })
 }
 

@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use oracle::tensors::Tensors;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use specs::signature::{Access, BufferArgument, Extent, Role};
-use specs::{DecodeStepSpec, Element, Spec, StateLayout};
+use specs::{DecodeStepSpec, Element, Job, Spec, StateLayout};
 
 use crate::files::{self, FileError};
 
@@ -20,8 +20,24 @@ const MAX_FILE_BYTES: u64 = 4 << 30;
 const ALIASES: &[(&str, &str, Known)] = &[
     ("state", "h0", Known::KFirst),
     ("next_state", "ht", Known::KFirst),
+    ("h0", "state", Known::AsSpec),
+    ("ht", "next_state", Known::AsSpec),
     ("a_log", "A_log", Known::AsSpec),
+    ("beta", "beta_raw", Known::AsSpec),
 ];
+
+/// Names that fix the orientation of the state, also where they are the argument's own.
+const KFIRST_NAMES: [&str; 2] = ["h0", "ht"];
+
+/// Expected tensors of files that no kernel writes: gates and stages of other implementations. They are told apart
+/// from misspelled names.
+const INTERMEDIATES: [&str; 8] = ["g", "Ainv", "Aqk", "gcum_log2", "h", "u", "v_new", "w"];
+
+/// Where tokens of all sequences are kept among sizes.
+const ALL_TOKENS: &str = "all tokens";
+
+/// The tensor of the ends of packed sequences, N + 1 whole numbers of 32 or 64 bits.
+const ENDS: &str = "cu_seqlens";
 
 /// Orientation of a state under a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,6 +57,8 @@ pub struct FileProblem {
     pub tensors: Tensors,
     /// Expected results under the names of the kernel's arguments.
     pub expected: BTreeMap<String, Vec<f64>>,
+    /// Expected tensors that no kernel writes, so that nothing is compared with them.
+    pub uncompared: Vec<String>,
 }
 
 /// Expected results by argument, and the names of the tensors that hold them.
@@ -76,7 +94,7 @@ pub enum TensorFileError {
 ///
 /// # Errors
 /// [`TensorFileError`] names the file, the tensor and what is wrong with it.
-pub fn read(path: &Path, spec: &Spec) -> Result<FileProblem, TensorFileError> {
+pub fn read(path: &Path, job: &Job) -> Result<FileProblem, TensorFileError> {
     let bytes = files::read(path, "a tensor file", MAX_FILE_BYTES)?;
     let format = |problem: safetensors::SafeTensorError| TensorFileError::Format {
         path: path.to_owned(),
@@ -85,14 +103,16 @@ pub fn read(path: &Path, spec: &Spec) -> Result<FileProblem, TensorFileError> {
     let (_, header) = SafeTensors::read_metadata(&bytes).map_err(format)?;
     let metadata = header.metadata().clone().unwrap_or_default();
     let file = SafeTensors::deserialize(&bytes).map_err(format)?;
-    let reader = Reader { path, spec, file, sizes: BTreeMap::new() };
+    let reader = Reader { path, job, lead: job.lead(), file, sizes: BTreeMap::new() };
     reader.refuse_other_problems(&metadata)?;
     reader.problem(metadata.get("scale").cloned())
 }
 
 struct Reader<'a> {
     path: &'a Path,
-    spec: &'a Spec,
+    job: &'a Job,
+    /// The spec that says what a problem is.
+    lead: Spec,
     file: SafeTensors<'a>,
     /// Problem parameter → value and the tensor that fixed it.
     sizes: BTreeMap<&'static str, (usize, String)>,
@@ -100,10 +120,14 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn problem(mut self, scale: Option<String>) -> Result<FileProblem, TensorFileError> {
-        let signature = self.spec.signature();
+        let signature = self.job.signature();
         let mut tensors = Tensors::new();
         let mut used = Vec::new();
-        let inputs = signature.buffers().filter(|(_, buffer)| buffer.access != Access::WriteOnly);
+        let lengths = self.lengths()?;
+        used.extend(lengths.as_ref().map(|_| ENDS.to_owned()));
+        let inputs = signature
+            .buffers()
+            .filter(|(_, buffer)| buffer.access != Access::WriteOnly && buffer.role != Role::Table);
         for (argument, buffer) in inputs {
             let (name, convention) = self.find(argument, "")?;
             tensors.insert(argument.to_owned(), self.input(&name, convention, buffer)?);
@@ -111,20 +135,24 @@ impl Reader<'_> {
         }
         let (expected, compared) = self.expected()?;
         used.extend(compared);
+        let uncompared = self.intermediates();
+        used.extend(uncompared.iter().cloned());
         if let Some(name) = self.file.names().iter().find(|name| !used.iter().any(|u| u == *name)) {
             return Err(self.unused(name));
         }
-        let mut assignments: Vec<String> =
-            self.sizes.iter().map(|(key, (value, _))| format!("{key}={value}")).collect();
-        if self.spec.problem_parameters().contains(&"scale") {
+        let mut assignments: Vec<String> = match lengths {
+            Some(lengths) => vec![format!("lengths={}", lengths.join(","))],
+            None => self.sizes(),
+        };
+        if self.lead.problem_parameters().contains(&"scale") {
             assignments.extend(scale.map(|scale| format!("scale={}", scale.trim_matches('"'))));
         }
-        Ok(FileProblem { assignments, tensors, expected })
+        Ok(FileProblem { assignments, tensors, expected, uncompared })
     }
 
     /// A tensor that would be silently ignored.
     fn unused(&self, name: &str) -> TensorFileError {
-        let signature = self.spec.signature();
+        let signature = self.job.signature();
         let (section, outputs) = match name.strip_prefix("expected.") {
             Some(_) => ("output", true),
             None => ("input", false),
@@ -133,10 +161,10 @@ impl Reader<'_> {
             |access| if outputs { access != Access::ReadOnly } else { access != Access::WriteOnly };
         let names: Vec<_> = signature
             .buffers()
-            .filter(|(_, b)| is_listed(b.access))
+            .filter(|(_, b)| is_listed(b.access) && b.role != Role::Table)
             .map(|(name, _)| name)
             .collect();
-        let (kernel, names) = (self.spec.name(), names.join(", "));
+        let (kernel, names) = (self.job.name(), names.join(", "));
         let problem =
             format!("is no {section} of {kernel}, or there under two names; it has {names}");
         self.wrong(name, problem)
@@ -149,14 +177,14 @@ impl Reader<'_> {
     ) -> Result<(), TensorFileError> {
         let said = |key: &str| metadata.get(key).map(|value| value.trim_matches('"'));
         match (said("kind"), said("cu_seqlens")) {
-            (Some(kind), _) if kind != self.spec.family() => {
-                let family = self.spec.family();
+            (Some(kind), _) if kind != self.lead.family() => {
+                let family = self.lead.family();
                 Err(self.wrong(
                     "metadata 'kind'",
                     format!("is '{kind}', the spec's family is '{family}'"),
                 ))
             }
-            (_, Some(offsets)) if offsets != "null" => {
+            (_, Some(offsets)) if offsets != "null" && !self.is_prefill() => {
                 let problem =
                     format!("is {offsets}: a step kernel takes one token of each sequence");
                 Err(self.wrong("metadata 'cu_seqlens'", problem))
@@ -170,14 +198,15 @@ impl Reader<'_> {
         let names = self.file.names();
         let own = format!("{section}{argument}");
         if names.contains(&own.as_str()) {
-            return Ok((own, Known::AsSpec));
+            let is_kfirst = KFIRST_NAMES.contains(&argument);
+            return Ok((own, if is_kfirst { Known::KFirst } else { Known::AsSpec }));
         }
         let alias = ALIASES.iter().find(|(of, alias, _)| {
             *of == argument && names.contains(&format!("{section}{alias}").as_str())
         });
         match alias {
             Some((_, alias, known)) => Ok((format!("{section}{alias}"), *known)),
-            None => Err(self.wrong(&own, format!("is missing: {} takes it", self.spec.name()))),
+            None => Err(self.wrong(&own, format!("is missing: {} takes it", self.job.name()))),
         }
     }
 
@@ -193,8 +222,9 @@ impl Reader<'_> {
         if got != want {
             return Err(self.wrong(name, format!("is {got:?}; the spec's type here is {want:?}")));
         }
-        let dims = self.without_token_axis(name, view.shape(), buffer.shape.len())?;
+        let shape = view.shape().to_vec();
         let bytes = view.data().to_vec();
+        let dims = self.kernel_dims(name, &shape, buffer)?;
         let oriented = self.file_axes(known, buffer);
         self.check_dims(name, &dims, &oriented)?;
         Ok(match self.transposed_state(known, buffer) {
@@ -205,15 +235,16 @@ impl Reader<'_> {
 
     fn expected(&mut self) -> Result<Expected, TensorFileError> {
         let (mut expected, mut names) = (BTreeMap::new(), Vec::new());
-        let signature = self.spec.signature();
+        let signature = self.job.signature();
         let outputs = signature.buffers().filter(|(_, buffer)| buffer.access != Access::ReadOnly);
         for (argument, buffer) in outputs {
             let Ok((name, known)) = self.find(argument, "expected.") else { continue };
             let view = self.view(&name)?;
-            let dims = self.without_token_axis(&name, view.shape(), buffer.shape.len())?;
+            let shape = view.shape().to_vec();
             let values = floats(&view).ok_or_else(|| {
                 self.wrong(&name, format!("is {:?}; expected values are floats", view.dtype()))
             })?;
+            let dims = self.kernel_dims(&name, &shape, buffer)?;
             let oriented = self.file_axes(known, buffer);
             self.check_dims(&name, &dims, &oriented)?;
             let values = match self.transposed_state(known, buffer) {
@@ -228,6 +259,102 @@ impl Reader<'_> {
 
     fn view(&self, name: &str) -> Result<TensorView<'_>, TensorFileError> {
         self.file.tensor(name).map_err(|error| self.wrong(name, error.to_string()))
+    }
+
+    /// Problem parameters that follow from shapes; tokens without a batch axis are one sequence.
+    fn sizes(&self) -> Vec<String> {
+        let mut sizes: BTreeMap<&str, usize> =
+            self.sizes.iter().map(|(key, (value, _))| (*key, *value)).collect();
+        if let Some(all) = sizes.remove(ALL_TOKENS) {
+            sizes.entry("tokens").or_insert(all);
+        }
+        sizes.into_iter().map(|(key, value)| format!("{key}={value}")).collect()
+    }
+
+    fn intermediates(&self) -> Vec<String> {
+        let names = INTERMEDIATES.map(|name| format!("expected.{name}"));
+        let there = names
+            .into_iter()
+            .filter(|name| self.is_prefill() && self.file.names().contains(&name.as_str()));
+        there.collect()
+    }
+
+    fn is_prefill(&self) -> bool {
+        matches!(self.lead, Spec::Chunk(_))
+    }
+
+    /// The tokens of packed sequences, when the file packs them.
+    fn lengths(&self) -> Result<Option<Vec<String>>, TensorFileError> {
+        if !self.is_prefill() || !self.file.names().contains(&ENDS) {
+            return Ok(None);
+        }
+        let view = self.view(ENDS)?;
+        let ends = whole_numbers(&view).ok_or_else(|| {
+            self.wrong(ENDS, format!("is {:?}; it takes I32 or I64", view.dtype()))
+        })?;
+        if !self.lead.problem_parameters().contains(&"lengths") {
+            return Err(self.wrong(ENDS, "needs a spec with varlen = true".to_owned()));
+        }
+        if ends.len() < 2 || ends[0] != 0 {
+            let problem =
+                format!("starts {:?}; it takes 0, then the end of each sequence", ends.first());
+            return Err(self.wrong(ENDS, problem));
+        }
+        let length = |pair: &[i64]| match u32::try_from(pair[1].saturating_sub(pair[0])) {
+            Ok(length) => Ok(length.to_string()),
+            Err(_) => Err(self.wrong(
+                ENDS,
+                format!("has {} and then {}; ends do not decrease", pair[0], pair[1]),
+            )),
+        };
+        ends.windows(2).map(length).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// A tensor's axes as the kernel counts them. Prefill kernels take all tokens as one axis, files may have the
+    /// batch before it, and may leave the axis of a head's only gate out.
+    fn kernel_dims(
+        &mut self,
+        name: &str,
+        dims: &[usize],
+        buffer: &BufferArgument,
+    ) -> Result<Vec<usize>, TensorFileError> {
+        if !self.is_prefill() {
+            return self.without_token_axis(name, dims, buffer.shape.len());
+        }
+        let mut dims = dims.to_vec();
+        let has_unit = buffer.shape.last().is_some_and(|axis| axis.extent == Extent::Fixed(1));
+        let of_tokens = buffer.shape[0].extent == Extent::Tokens;
+        let axes = buffer.shape.len() - usize::from(has_unit) + usize::from(of_tokens);
+        if has_unit && dims.len() == axes {
+            dims.push(1);
+        }
+        if let (&[all], [heads, channels]) = (dims.as_slice(), buffer.shape.as_slice())
+            && let (Extent::Fixed(heads), Extent::Fixed(channels)) = (heads.extent, channels.extent)
+            && u64::from(heads) * u64::from(channels) == all as u64
+        {
+            dims = vec![heads as usize, channels as usize];
+        }
+        if of_tokens && dims.len() == buffer.shape.len() + 1 {
+            let (batch, tokens) = (dims.remove(0), dims[0]);
+            self.fix("batch", batch, name)?;
+            self.fix("tokens", tokens, name)?;
+            dims[0] = batch.saturating_mul(tokens);
+        }
+        Ok(dims)
+    }
+
+    /// Notes a size, which every tensor must agree on.
+    fn fix(&mut self, key: &'static str, value: usize, name: &str) -> Result<(), TensorFileError> {
+        match self.sizes.get(key) {
+            Some((known, by)) if *known != value => {
+                Err(self.wrong(name, format!("has {key} {value}, {by} says {known}")))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.sizes.insert(key, (value, name.to_owned()));
+                Ok(())
+            }
+        }
     }
 
     /// Files of token sequences have an axis T behind the batch; a step takes one token.
@@ -258,13 +385,19 @@ impl Reader<'_> {
 
     /// K and V when a state must be transposed from [.., K, V] to the spec's [.., V, K].
     fn transposed_state(&self, known: Known, buffer: &BufferArgument) -> Option<(usize, usize)> {
-        let Spec::DecodeStep(DecodeStepSpec { state_layout, head_k, head_v, .. }) = self.spec
-        else {
-            return None;
+        let (state_layout, head_k, head_v) = match &self.lead {
+            Spec::DecodeStep(DecodeStepSpec { state_layout, head_k, head_v, .. }) => {
+                (*state_layout, *head_k, *head_v)
+            }
+            Spec::Chunk(spec) => {
+                let scan = spec.scan()?;
+                (scan.state_layout, spec.common().head_k, scan.head_v)
+            }
+            Spec::ConvStep(_) => return None,
         };
         let is_state = matches!(buffer.role, Role::State | Role::NextState);
-        let turned = known == Known::KFirst && *state_layout == StateLayout::VFirst;
-        (is_state && turned).then_some((*head_k as usize, *head_v as usize))
+        let turned = known == Known::KFirst && state_layout == StateLayout::VFirst;
+        (is_state && turned).then_some((head_k as usize, head_v as usize))
     }
 
     fn check_dims(
@@ -281,7 +414,11 @@ impl Reader<'_> {
         for (&dim, axis) in dims.iter().zip(axes) {
             let want = match axis.extent {
                 Extent::Fixed(extent) => Some((extent as usize, "the spec".to_owned())),
+                // The states of packed sequences are counted with their lengths.
+                Extent::Batch if self.is_prefill() => None,
                 Extent::Batch => self.sizes.get("batch").cloned(),
+                Extent::Tokens => self.sizes.get(ALL_TOKENS).cloned(),
+                Extent::Chunks => None,
                 Extent::PoolSlots => self.sizes.get("pool_slots").cloned(),
             };
             match (want, axis.extent) {
@@ -292,7 +429,10 @@ impl Reader<'_> {
                     );
                     return Err(self.wrong(name, problem));
                 }
-                (None, Extent::Batch) => {
+                (None, Extent::Tokens) => {
+                    self.sizes.insert(ALL_TOKENS, (dim, name.to_owned()));
+                }
+                (None, Extent::Batch) if !self.is_prefill() => {
                     self.sizes.insert("batch", (dim, name.to_owned()));
                 }
                 (None, Extent::PoolSlots) => {
@@ -316,6 +456,20 @@ fn dtype(element: Element) -> Dtype {
         Element::F16 => Dtype::F16,
         Element::I32 => Dtype::I32,
     }
+}
+
+/// Every value of a tensor of whole numbers.
+fn whole_numbers(view: &TensorView<'_>) -> Option<Vec<i64>> {
+    let data = view.data();
+    Some(match view.dtype() {
+        Dtype::I64 => {
+            data.as_chunks::<8>().0.iter().map(|bytes| i64::from_le_bytes(*bytes)).collect()
+        }
+        Dtype::I32 => {
+            data.as_chunks::<4>().0.iter().map(|bytes| i32::from_le_bytes(*bytes).into()).collect()
+        }
+        _ => return None,
+    })
 }
 
 /// Every value of a float tensor, exactly.

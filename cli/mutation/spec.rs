@@ -21,7 +21,7 @@ pub fn prove_spec(spec: &Spec, sizes: &[&str]) -> Result<Result<Proof, MutationE
     let code_object = pipeline::compile(spec)?.code_object;
     let problem = spec.problem(sizes)?;
     let sample = Sample { gates: GateRange::Mixed, seed: 1 };
-    let inputs = Case::generate(spec, &problem, &sample)?.tensors();
+    let inputs = Case::generate(spec, &problem, &sample)?.tensors()?;
     let plan = spec.plan(&problem)?;
     let kernel = pipeline::kernel(spec)?.name;
     Ok(prove(&code_object, &kernel, |bytes| run(spec, &plan, &inputs, bytes)))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use specs::spec_file::FileProblem;
-use specs::{DerivedFacts, Violation};
+use specs::{DerivedFacts, LdsMap, Violation};
 
 use crate::error::{CliError, Outcome};
 use crate::report;
@@ -100,20 +100,62 @@ fn text(checked: &Checked) -> String {
                 facts.workgroup_size, facts.waves, facts.wave_width
             ),
         ),
-        row("columns a workgroup", facts.columns_per_workgroup.to_string()),
-        row("grid of one sequence", format!("{x} × {y} × {z} workgroups")),
-        row("LDS a workgroup", format!("{} bytes", facts.lds_bytes)),
     ];
+    if let Some(columns) = facts.columns_per_workgroup {
+        rows.push(row("columns a workgroup", columns.to_string()));
+    }
+    let of = if facts.lds_map.is_some() { "grid of one chunk" } else { "grid of one sequence" };
+    rows.push(row(of, format!("{x} × {y} × {z} workgroups")));
+    rows.push(row("LDS a workgroup", lds_text(facts)));
     if let Some(registers) = facts.state_registers_per_lane {
         rows.push(row("state a lane", format!("{registers} VGPRs")));
     }
-    rows.push(row("traffic a sequence", format!("{} bytes at least", facts.row_traffic_bytes)));
+    let traffic = [
+        ("traffic a sequence", Some(facts.row_traffic_bytes)),
+        ("traffic a token", facts.token_traffic_bytes),
+        ("traffic a chunk", facts.chunk_traffic_bytes),
+    ];
+    let known = traffic.into_iter().filter_map(|(name, bytes)| Some((name, bytes?)));
+    rows.extend(known.map(|(name, bytes)| row(name, format!("{bytes} bytes at least"))));
     rows.push(row("kernarg segment", format!("{} bytes", facts.kernarg_bytes)));
     let arguments = facts.arguments.iter().map(|argument| format!("    {argument}\n"));
     format!(
-        "{}: legal\n{}  arguments\n{}",
+        "{}: legal\n{}{}  arguments\n{}",
         checked.file,
         report::table(&rows),
+        facts.lds_map.as_ref().map(lds_map_text).unwrap_or_default(),
         arguments.collect::<String>()
     )
+}
+
+fn lds_text(facts: &DerivedFacts) -> String {
+    let bytes = report::grouped(facts.lds_bytes);
+    match facts.groups_per_cu_by_lds {
+        Some(groups) => format!("{bytes} bytes, {groups} a CU by whole granules"),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+/// The map: a line a buffer, in the order of places.
+fn lds_map_text(map: &LdsMap) -> String {
+    let mut rows = vec![
+        ["  LDS map", "at", "bytes", "rows × pitch", "live", "holds"].map(str::to_owned).to_vec(),
+    ];
+    let mut placed: Vec<_> = map.buffers().iter().collect();
+    placed.sort_by_key(|placed| placed.offset);
+    rows.extend(placed.iter().map(|placed| {
+        let buffer = &placed.buffer;
+        vec![
+            format!("    {}", buffer.name),
+            report::grouped(placed.offset),
+            report::grouped(buffer.bytes()),
+            format!("{} × {} {}", buffer.rows, buffer.pitch, buffer.element),
+            format!("{} to {}", buffer.live.first, buffer.live.last),
+            buffer.holds.to_owned(),
+        ]
+    }));
+    for (first, then) in map.handovers() {
+        rows.push(vec![format!("    {} takes bytes of {}", then.buffer.name, first.buffer.name)]);
+    }
+    report::table(&rows)
 }

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use codeobj::{CodeObject, Kernel, SegmentFlags};
 use isa::Target;
-use isa::occupancy::{Demand, Limiter, Occupancy, occupancy};
+use isa::occupancy::{Limiter, Occupancy};
 use isa::target::ComputeUnit;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::code_object_file;
+use crate::emitted::resident;
 use crate::error::{CliError, Outcome};
 use crate::report;
 
@@ -53,26 +54,11 @@ fn inspected(object: &CodeObject) -> Inspected<'_> {
             "waves_per_simd": waves_per_simd,
             "limiter": format!("{limiter:?}"),
         }),
-        Err(reason) => json!({ "does_not_fit": reason }),
+        Err(reason) => json!({ "does_not_fit": reason.to_string() }),
     };
     let occupancy = object.kernels.iter().map(|kernel| (kernel.name.as_str(), of_kernel(kernel)));
     let occupancy = occupancy.collect();
     Inspected { object, loaded_bytes_sha256: object.loaded_bytes_sha256(), occupancy }
-}
-
-/// How many waves of a kernel are resident, from the descriptor's registers and LDS.
-fn resident(target: Target, kernel: &Kernel) -> Result<Occupancy, String> {
-    let metadata = &kernel.metadata;
-    let required =
-        metadata.reqd_workgroup_size.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
-    let demand = Demand {
-        // The descriptor's count covers AGPRs too.
-        vgprs: kernel.descriptor.vgprs,
-        agprs: 0,
-        lds_bytes: kernel.descriptor.group_segment_bytes,
-        workgroup_work_items: required.unwrap_or(metadata.max_flat_workgroup_size),
-    };
-    occupancy(target, demand).map_err(|error| error.to_string())
 }
 
 fn occupancy_text(target: Target, kernel: &Kernel) -> String {
@@ -92,7 +78,7 @@ fn occupancy_text(target: Target, kernel: &Kernel) -> String {
                 "{waves_per_simd} waves a SIMD, {workgroups_per_unit} workgroups a {unit}, limited by {limiter}"
             )
         }
-        Err(reason) => reason,
+        Err(reason) => reason.to_string(),
     }
 }
 

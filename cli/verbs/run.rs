@@ -11,7 +11,7 @@ use oracle::tensors::Tensors;
 use oracle::{Case, measure};
 use runtime::{Device, EmulatedDevice, LaunchReport};
 use serde::Serialize;
-use specs::{Problem, Spec};
+use specs::{Job, Problem};
 
 use crate::emulate::stats::Counts;
 use crate::error::{CliError, Outcome};
@@ -23,9 +23,9 @@ use crate::{pipeline, report};
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Spec file
-    #[arg(value_name = "SPEC")]
-    spec: PathBuf,
+    /// Spec file; a chunk_tile and then a chunk_scan run as one split prefill
+    #[arg(required = true, value_name = "SPEC")]
+    specs: Vec<PathBuf>,
     /// Back end that makes the code
     #[arg(long, value_enum, default_value_t = Backend::Llvm)]
     backend: Backend,
@@ -33,7 +33,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = DeviceKind::Emulated)]
     device: DeviceKind,
     /// A parameter of the problem, such as batch=4 (decode steps: batch, scale, pool_slots with a pool;
-    /// conv steps: batch); may be given several times
+    /// conv steps: batch; prefill: batch and tokens, or lengths=33,0,100 with varlen, and scale); may be given
+    /// several times
     #[arg(long, value_name = "KEY=VALUE")]
     problem: Vec<String>,
     /// Inputs (and expected results) from a file instead of generated ones; docs/inputs.md says what
@@ -119,6 +120,9 @@ struct RunReport {
     /// Verdicts against `expected.*` of the input file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     expected: BTreeMap<String, measure::Verdict>,
+    /// `expected.*` of the input file that no kernel writes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    uncompared: Vec<String>,
     findings: Vec<emulator::Finding>,
     wave_instructions: u64,
     seconds: f64,
@@ -139,6 +143,7 @@ struct Prepared {
     problem: Problem,
     case: Case,
     expected: BTreeMap<String, Vec<f64>>,
+    uncompared: Vec<String>,
 }
 
 /// Runs one problem and reports on it.
@@ -147,19 +152,23 @@ struct Prepared {
 /// Whatever keeps the run from being judged.
 pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let started = Instant::now();
-    let spec = pipeline::legal_spec(&args.spec)?;
-    args.numerics.check(spec.target()).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
-    let prepared = prepare(args, &spec)?;
-    let artefacts = pipeline::compile(&spec)?;
-    let mut device = EmulatedDevice::new(spec.target(), args.options());
+    let job = pipeline::legal_job(&args.specs)?;
+    args.numerics.check(job.target()).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
+    let prepared = prepare(args, &job)?;
+    let objects: Vec<Vec<u8>> = job
+        .specs()
+        .iter()
+        .map(|spec| Ok(pipeline::compile(spec)?.code_object))
+        .collect::<Result<_, CliError>>()?;
+    let mut device = EmulatedDevice::new(job.target(), args.options());
     let outcome = harness::execute(
         &mut device,
-        &artefacts.code_object,
-        &spec,
+        &objects.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+        job,
         &prepared.problem,
-        &prepared.case.tensors(),
+        &prepared.case.tensors()?,
     )?;
-    let report = judge(args, &spec, prepared, device.name(), outcome, started)?;
+    let report = judge(args, &job, prepared, device.name(), outcome, started)?;
     if json {
         report::json(&report)?;
     } else {
@@ -169,20 +178,20 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
 }
 
 /// Inputs from a file or a seed; what a file fixes may be said again, but not otherwise.
-fn prepare(args: &Args, spec: &Spec) -> Result<Prepared, CliError> {
+fn prepare(args: &Args, job: &Job) -> Result<Prepared, CliError> {
     let Some(path) = &args.inputs else {
-        let problem = spec.problem(&args.problem)?;
-        harness::refuse_too_large(spec, &problem)?;
+        let problem = job.problem(&args.problem)?;
+        harness::refuse_too_large(job, &problem)?;
         let sample = Sample { gates: args.gates.into(), seed: args.seed };
-        let case = Case::generate(spec, &problem, &sample)?;
-        return Ok(Prepared { problem, case, expected: BTreeMap::new() });
+        let case = Case::generate(*job, &problem, &sample)?;
+        return Ok(Prepared { problem, case, expected: BTreeMap::new(), uncompared: Vec::new() });
     };
-    let file = tensor_file::read(path, spec)?;
+    let file = tensor_file::read(path, job)?;
     let assignments = merge(&file.assignments, &args.problem)?;
-    let problem = spec.problem(&assignments)?;
-    harness::refuse_too_large(spec, &problem)?;
-    let case = Case::from_tensors(spec, &problem, &file.tensors)?;
-    Ok(Prepared { problem, case, expected: file.expected })
+    let problem = job.problem(&assignments)?;
+    harness::refuse_too_large(job, &problem)?;
+    let case = Case::from_tensors(*job, &problem, &file.tensors)?;
+    Ok(Prepared { problem, case, expected: file.expected, uncompared: file.uncompared })
 }
 
 /// The file's parameters and the user's; a parameter that both give must be the same.
@@ -205,13 +214,13 @@ fn merge(file: &[String], user: &[String]) -> Result<Vec<String>, CliError> {
 
 fn judge(
     args: &Args,
-    spec: &Spec,
+    job: &Job,
     prepared: Prepared,
     device: &str,
     execution: harness::Execution,
     started: Instant,
 ) -> Result<RunReport, CliError> {
-    let Prepared { problem, case, expected } = prepared;
+    let Prepared { problem, case, expected, uncompared } = prepared;
     let mut outputs: BTreeMap<String, OutputReport> =
         execution.outputs.iter().map(|(name, bytes)| (name.clone(), fingerprint(bytes))).collect();
     let mut file_verdicts = BTreeMap::new();
@@ -227,8 +236,8 @@ fn judge(
     let right = verdicts.chain(file_verdicts.values()).all(|verdict| verdict.passed);
     Ok(RunReport {
         passed: right && findings.is_empty(),
-        kernel: spec.name(),
-        target: spec.target().name(),
+        kernel: job.name(),
+        target: job.target().name(),
         backend: "llvm",
         device: device.to_owned(),
         problem,
@@ -236,6 +245,7 @@ fn judge(
         compared: !args.no_compare,
         outputs,
         expected: file_verdicts,
+        uncompared,
         findings,
         wave_instructions: reports().map(|report| report.wave_instructions).sum(),
         seconds: started.elapsed().as_secs_f64(),
@@ -264,6 +274,9 @@ fn text(report: &RunReport, stats: bool) -> String {
         report.kernel, report.target, report.backend, report.device, report.conditions
     );
     out.push_str(&outputs_text(report));
+    for name in &report.uncompared {
+        out.push_str(&format!("{name} of the file: no kernel writes it, not compared\n"));
+    }
     for finding in &report.findings {
         out.push_str(&format!("finding: {finding}\n"));
     }
@@ -291,13 +304,26 @@ fn outputs_text(report: &RunReport) -> String {
     for (name, output) in &report.outputs {
         rows.push(match &output.verdict {
             Some(verdict) => verdict_row(name.clone(), verdict),
-            None => vec![name.clone(), "not compared".to_owned()],
+            None => {
+                let blank = || String::new();
+                let why = not_compared(name, report);
+                vec![name.clone(), blank(), blank(), blank(), blank(), why]
+            }
         });
     }
     for (name, verdict) in &report.expected {
         rows.push(verdict_row(format!("{name} (file)"), verdict));
     }
     report::table(&rows)
+}
+
+/// Why an output has no verdict of its own.
+fn not_compared(name: &str, report: &RunReport) -> String {
+    let whole = name.strip_suffix("_low").filter(|_| report.compared);
+    match whole.filter(|whole| report.outputs.contains_key(*whole)) {
+        Some(whole) => format!("the low half of {whole}, judged with it"),
+        None => "not compared".to_owned(),
+    }
 }
 
 fn verdict_row(name: String, verdict: &measure::Verdict) -> Vec<String> {

@@ -54,19 +54,16 @@ pub fn build(spec: &Spec) -> Result<Kernel, KernelError> {
     let built = match spec {
         Spec::DecodeStep(spec) => decode_step::build(&name, spec),
         Spec::ConvStep(spec) => conv_step::build(&name, spec),
+        Spec::Chunk(spec) => return build_chunk(spec),
     };
     built.map_err(|errors| KernelError::Build { name, errors })
 }
 
-/// The kernel of a prefill spec: of tile and scan kernels, as far as [`KernelError::NotEmitted`] does not refuse them.
+/// The kernel of a prefill spec, as far as [`KernelError::NotEmitted`] does not refuse it.
 pub fn build_chunk(spec: &ChunkSpec) -> Result<Kernel, KernelError> {
-    let name = spec.name();
-    let is_valid = match spec {
-        ChunkSpec::Tile(spec) => specs::is_valid_tile_spec(spec),
-        ChunkSpec::Scan(spec) => specs::is_valid_scan_spec(spec),
-        ChunkSpec::Fused(spec) => specs::is_valid_fused_spec(spec),
-    };
-    if let Err(violations) = is_valid {
+    let name = Spec::Chunk(*spec).name();
+    let violations = spec.check();
+    if !violations.is_empty() {
         return Err(KernelError::Refused { name, violations });
     }
     if let Some((field, value)) = chunk::not_emitted(spec) {

@@ -1,11 +1,11 @@
 //! One problem of any kernel, by its spec.
 
-use specs::{Problem, Spec};
+use specs::{Job, Problem, Spec};
 
 use crate::inputs::{self, Sample};
 use crate::measure::Verdict;
 use crate::tensors::Tensors;
-use crate::{OracleError, conv_step, decode_step};
+use crate::{OracleError, conv_step, decode_step, prefill};
 
 /// One problem of one kernel: its tensors, what they should become, and the judgement.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,20 +14,31 @@ pub enum Case {
     DecodeStep(decode_step::Case),
     /// Of a conv kernel.
     ConvStep(conv_step::Case),
+    /// Of prefill kernels.
+    Prefill(prefill::Case),
 }
 
 impl Case {
-    /// A problem with generated tensors.
+    /// A problem with generated tensors, of a spec or a job.
     ///
     /// # Errors
     /// [`OracleError::ForeignProblem`].
-    pub fn generate(spec: &Spec, problem: &Problem, sample: &Sample) -> Result<Case, OracleError> {
-        match (spec, problem) {
+    pub fn generate(
+        job: impl Into<Job>,
+        problem: &Problem,
+        sample: &Sample,
+    ) -> Result<Case, OracleError> {
+        let job = job.into();
+        match (job.lead(), problem) {
             (Spec::DecodeStep(spec), Problem::DecodeStep(problem)) => {
-                Ok(Case::DecodeStep(inputs::decode_step(spec, problem, sample)))
+                Ok(Case::DecodeStep(inputs::decode_step(&spec, problem, sample)))
             }
             (Spec::ConvStep(spec), Problem::ConvStep(problem)) => {
-                Ok(Case::ConvStep(inputs::conv_step(spec, problem, sample)))
+                Ok(Case::ConvStep(inputs::conv_step(&spec, problem, sample)))
+            }
+            (Spec::Chunk(_), Problem::Prefill(problem)) => {
+                let kernels = prefill::Kernels::of(&job).ok_or(OracleError::ForeignProblem)?;
+                Ok(Case::Prefill(inputs::prefill_case(kernels, problem, sample)))
             }
             _ => Err(OracleError::ForeignProblem),
         }
@@ -38,37 +49,47 @@ impl Case {
     /// # Errors
     /// [`OracleError`] names the first tensor that is missing or has the wrong length.
     pub fn from_tensors(
-        spec: &Spec,
+        job: impl Into<Job>,
         problem: &Problem,
         tensors: &Tensors,
     ) -> Result<Case, OracleError> {
-        match (spec, problem) {
+        let job = job.into();
+        match (job.lead(), problem) {
             (Spec::DecodeStep(spec), Problem::DecodeStep(problem)) => {
-                decode_step::Case::from_tensors(spec, problem, tensors).map(Case::DecodeStep)
+                decode_step::Case::from_tensors(&spec, problem, tensors).map(Case::DecodeStep)
             }
             (Spec::ConvStep(spec), Problem::ConvStep(problem)) => {
-                conv_step::Case::from_tensors(spec, problem, tensors).map(Case::ConvStep)
+                conv_step::Case::from_tensors(&spec, problem, tensors).map(Case::ConvStep)
+            }
+            (Spec::Chunk(_), Problem::Prefill(problem)) => {
+                let kernels = prefill::Kernels::of(&job).ok_or(OracleError::ForeignProblem)?;
+                prefill::Case::from_tensors(kernels, problem, tensors).map(Case::Prefill)
             }
             _ => Err(OracleError::ForeignProblem),
         }
     }
 
-    /// The input tensors, initial states included, under the names of the kernel's arguments.
-    pub fn tensors(&self) -> Tensors {
+    /// The input tensors, initial states and tables included, under the names of the kernels' arguments.
+    ///
+    /// # Errors
+    /// [`OracleError`] when the case is no problem of this kernel, where that has to be solved for its inputs.
+    pub fn tensors(&self) -> Result<Tensors, OracleError> {
         match self {
-            Case::DecodeStep(case) => case.tensors(),
-            Case::ConvStep(case) => case.tensors(),
+            Case::DecodeStep(case) => Ok(case.tensors()),
+            Case::ConvStep(case) => Ok(case.tensors()),
+            Case::Prefill(case) => case.tensors(),
         }
     }
 
     /// What the kernel must write, bit for bit, under the names of its arguments.
     ///
     /// # Errors
-    /// [`OracleError`] when the case is no problem of this kernel.
+    /// [`OracleError`] when the case is no problem of this kernel, or of prefill, whose twin is a model.
     pub fn twin(&self) -> Result<Tensors, OracleError> {
         match self {
             Case::DecodeStep(case) => case.twin(),
             Case::ConvStep(case) => case.twin(),
+            Case::Prefill(_) => Err(OracleError::NoTwin),
         }
     }
 
@@ -80,6 +101,7 @@ impl Case {
         match self {
             Case::DecodeStep(case) => case.judge(outputs),
             Case::ConvStep(case) => case.judge(outputs),
+            Case::Prefill(case) => case.judge(outputs),
         }
     }
 
@@ -96,6 +118,7 @@ impl Case {
         match self {
             Case::DecodeStep(case) => case.judge_against(output, outputs, reference),
             Case::ConvStep(case) => case.judge_against(output, outputs, reference),
+            Case::Prefill(case) => case.judge_against(output, outputs, reference),
         }
     }
 }

@@ -41,6 +41,36 @@ pub enum OracleError {
         /// The gate in nats.
         got: f32,
     },
+    /// A log decay below what the spec promises its kernel.
+    #[error(
+        "log decay {index} is {got}; the spec says gate_lower_bound_nats = {bound}: decay factors beyond it are finite and wrong"
+    )]
+    GateBelowBound {
+        /// Which element of the tensor.
+        index: usize,
+        /// The gate in nats.
+        got: f32,
+        /// The spec's bound.
+        bound: f32,
+    },
+    /// An element that matrix products would spread over its whole chunk.
+    #[error("tensor '{tensor}', element {index} is {got}; chunked prefill takes finite numbers")]
+    NonFinite {
+        /// Name of the kernel argument.
+        tensor: &'static str,
+        /// Which element.
+        index: usize,
+        /// What it is.
+        got: f64,
+    },
+    /// A kernel that cannot be judged by itself on inputs from outside.
+    #[error(
+        "a scan kernel alone reads stage tensors, which only its tile kernel makes: give both spec files, the tile's first"
+    )]
+    ScanAlone,
+    /// A kernel for which there is no bitwise twin.
+    #[error("prefill kernels have a model of their rounding (twin::prefill), no bitwise twin")]
+    NoTwin,
     /// A dimension out of its range.
     #[error("{field} is {got}; it must be {limit}")]
     Dimension {

@@ -12,7 +12,7 @@ use specs::{
 use crate::delta_rule::{Inputs, State};
 use crate::{DeltaShape, GateInput, RawGate, Stored, conv_step, decode_step};
 
-pub use prefill::{GatePattern, PrefillGates, PrefillSample, prefill};
+pub use prefill::{GatePattern, PrefillGates, PrefillSample, prefill, prefill_case};
 
 /// Which tensors to generate for a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

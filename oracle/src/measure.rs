@@ -71,19 +71,23 @@ pub fn max_abs(x: &[f64], reference: &[f64]) -> f64 {
 
 /// Judges an output as stored against its reference; `limit` is given the floor.
 pub fn judge(x: &Stored, reference: &[f64], limit: impl Fn(f64) -> f64) -> Verdict {
-    let values = x.to_f64();
     let floor = floor(reference, x.dtype());
-    let (rmse_ratio, limit) = (rmse_ratio(&values, reference), limit(floor));
+    judge_values(&x.to_f64(), reference, floor, limit(floor))
+}
+
+/// Judges the values of an output of any type against their reference.
+pub fn judge_values(values: &[f64], reference: &[f64], floor: f64, limit: f64) -> Verdict {
+    let rmse_ratio = rmse_ratio(values, reference);
     let mut verdict = Verdict {
         rmse_ratio,
         floor,
-        max_abs: max_abs(&values, reference),
+        max_abs: max_abs(values, reference),
         limit,
         non_finite: reference.iter().filter(|r| !r.is_finite()).count(),
         passed: true,
         failure: None,
     };
-    if let Some(mismatch) = first_mismatch(&values, reference) {
+    if let Some(mismatch) = first_mismatch(values, reference) {
         verdict.fail(mismatch);
     } else if let Some(reason) = verdict.says_nothing(reference.len()) {
         verdict.fail(reason);

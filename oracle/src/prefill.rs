@@ -7,14 +7,19 @@
 //!
 //! Two mistakes would have to agree to go unseen. Neither sees what float32 or a narrower type rounds.
 
+pub mod case;
 mod layout;
+pub mod limits;
 pub mod serial;
+pub mod stages;
 pub mod tile;
 
 use crate::error::expect_len;
 use crate::{DeltaShape, GateInput, OracleError, Stored};
 
+pub use case::{Case, Kernels};
 pub use layout::{Layouts, RowLayout};
+pub use limits::Limits;
 
 /// What an l2 norm adds to the sum of squares.
 pub const L2_NORM_EPSILON: f64 = 1e-6;
@@ -130,7 +135,8 @@ impl Problem {
             return expect_len("dt_bias", raw.dt_bias.len(), biases);
         }
         let GateInput::LogDecay(g) = &self.gate else { return Ok(()) };
-        match g.iter().position(|g| *g > 0.0) {
+        // A NaN is no more at most 0 than a positive number is.
+        match g.iter().position(|g| g.is_nan() || *g > 0.0) {
             Some(index) => Err(OracleError::PositiveGate { index, got: g[index] }),
             None => Ok(()),
         }

@@ -327,7 +327,8 @@ fn a_form_follows_from_a_spec() {
         dtype = "bf16"
         chunk = 32
     "#;
-    let Ok(specs::ChunkSpec::Tile(spec)) = specs::parse_chunk_spec("a.toml", text) else {
+    let Ok(specs::Spec::Chunk(specs::ChunkSpec::Tile(spec))) = specs::parse_spec("a.toml", text)
+    else {
         panic!("a tile spec")
     };
     let want = form(Accuracy::Bf16Split, DecayForm::FixedOffset, 32);

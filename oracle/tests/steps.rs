@@ -185,7 +185,7 @@ fn conv_twins_are_within_the_limits() {
 #[test]
 fn conv_history_moves_by_one() {
     let case = case(ConvStepSpec { channels: 1, width: 3, ..conv() });
-    let (before, after) = (case.tensors(), case.twin().unwrap());
+    let (before, after) = (case.tensors().unwrap(), case.twin().unwrap());
     for b in 0..4 {
         let at =
             |tensors: &Tensors, name: &str, index: usize| tensors[name][index * 4..][..4].to_vec();
@@ -247,7 +247,10 @@ fn tensors_are_the_arguments_of_the_signature() {
             names.sort();
             names
         };
-        assert_eq!(names(&case.tensors()), buffers(|access| access != specs::Access::WriteOnly));
+        assert_eq!(
+            names(&case.tensors().unwrap()),
+            buffers(|access| access != specs::Access::WriteOnly)
+        );
         assert_eq!(
             names(&case.twin().unwrap()),
             buffers(|access| access != specs::Access::ReadOnly)
@@ -257,7 +260,7 @@ fn tensors_are_the_arguments_of_the_signature() {
         let written =
             signature.buffers().filter(|(_, buffer)| buffer.access != specs::Access::ReadOnly);
         assert_eq!(judged, written.map(|(name, _)| name).collect::<Vec<_>>());
-        let again = Case::from_tensors(&spec, &problem(&spec), &case.tensors());
+        let again = Case::from_tensors(&spec, &problem(&spec), &case.tensors().unwrap());
         assert_eq!(again.unwrap().tensors(), case.tensors());
     }
 }
@@ -266,7 +269,7 @@ fn tensors_are_the_arguments_of_the_signature() {
 fn tensors_that_fit_no_problem_are_refused() {
     let spec = Spec::from(decode());
     let refused_with = |change: &dyn Fn(&mut Tensors)| {
-        let mut tensors = case(decode()).tensors();
+        let mut tensors = case(decode()).tensors().unwrap();
         change(&mut tensors);
         Case::from_tensors(&spec, &problem(&spec), &tensors).unwrap_err()
     };

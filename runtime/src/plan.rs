@@ -149,9 +149,9 @@ pub fn check_inputs(plan: &LaunchPlan, inputs: &Tensors) -> Vec<PlanProblem> {
 
 fn check_input(decl: &TensorDecl, input: Option<&Vec<u8>>) -> Vec<PlanProblem> {
     let (tensor, dims, expected_bytes) = (decl.name.clone(), decl.dims.clone(), decl.size_bytes());
-    match (decl.access, input) {
-        (Access::WriteOnly, None) => Vec::new(),
-        (Access::WriteOnly, Some(_)) => vec![PlanProblem::InputForOutput { tensor }],
+    match (decl.takes_input(), input) {
+        (false, None) => Vec::new(),
+        (false, Some(_)) => vec![PlanProblem::InputForOutput { tensor }],
         (_, None) => vec![PlanProblem::MissingInput { tensor, expected_bytes, dims }],
         (_, Some(bytes)) if bytes.len() as u64 != expected_bytes => {
             let got_bytes = bytes.len() as u64;
@@ -310,8 +310,8 @@ fn run(
 fn request(tensor: &TensorDecl) -> BufferRequest<'_> {
     let (access, fill) = match tensor.access {
         Access::ReadOnly => (BufferAccess::ReadOnly, Fill::Undefined),
-        Access::WriteOnly => (BufferAccess::ReadWrite, Fill::POISON),
-        Access::ReadWrite => (BufferAccess::ReadWrite, Fill::Undefined),
+        _ if !tensor.takes_input() => (BufferAccess::ReadWrite, Fill::POISON),
+        Access::WriteOnly | Access::ReadWrite => (BufferAccess::ReadWrite, Fill::Undefined),
     };
     BufferRequest { label: &tensor.name, size_bytes: tensor.size_bytes(), access, fill }
 }

@@ -2,41 +2,32 @@
 //!
 //! Three kernels: a *tile* kernel makes the stage tensors of every chunk in parallel, a *scan* kernel carries
 //! the state through them, a *fused* kernel does both in one workgroup. `docs/kernels/kda.md` has their
-//! mathematics. They are specified, checked and mapped to LDS here. Kernels exist for some of what is
-//! specified and no verb reads these specs yet, so they are no [`crate::spec::KernelKind`] and the registry
-//! does not list them.
+//! mathematics. They are specified, checked and mapped to LDS here; [`tables`] says which rows the chunks of a
+//! problem are.
 
-mod fields;
+pub(crate) mod fields;
 mod lds;
-mod name;
 mod parts;
-mod read;
+pub(crate) mod problem;
+mod signature;
+pub mod split;
+pub mod tables;
 
 use isa::Target;
 
 use crate::choice::choice;
 use crate::decode_step::Family;
 use crate::element::Dtype;
-use crate::field::{Field, Settings};
+use crate::field::Settings;
 use crate::lds_map::LdsMap;
+use crate::spec::KernelKind;
 
 pub use lds::lds_buffers;
 pub(crate) use lds::map as lds_map_of;
 pub(crate) use parts::half_span;
 pub use parts::{ChunkCommon, ScanPart, TilePart};
-pub use read::parse_chunk_spec;
-
-choice! {
-    /// The prefill kernels.
-    pub enum ChunkKernel {
-        /// [`KdaTileSpec`].
-        Tile = "chunk_tile",
-        /// [`KdaChunkScanSpec`].
-        Scan = "chunk_scan",
-        /// [`KdaChunkFusedSpec`].
-        Fused = "chunk_fused",
-    }
-}
+pub use problem::PrefillProblem;
+pub use split::Split;
 
 choice! {
     /// The kinds of [`Accuracy`].
@@ -183,7 +174,7 @@ pub enum ChunkSpec {
 /// What every prefill spec has, for rules, maps and names.
 pub(crate) trait ChunkParts {
     /// Which kernel it is.
-    const KERNEL: ChunkKernel;
+    const KERNEL: KernelKind;
     /// What all kernels share.
     fn common(&self) -> &ChunkCommon;
     /// How tiles are made, in kernels that make them.
@@ -193,7 +184,7 @@ pub(crate) trait ChunkParts {
 }
 
 impl ChunkParts for KdaTileSpec {
-    const KERNEL: ChunkKernel = ChunkKernel::Tile;
+    const KERNEL: KernelKind = KernelKind::ChunkTile;
 
     fn common(&self) -> &ChunkCommon {
         &self.common
@@ -209,7 +200,7 @@ impl ChunkParts for KdaTileSpec {
 }
 
 impl ChunkParts for KdaChunkScanSpec {
-    const KERNEL: ChunkKernel = ChunkKernel::Scan;
+    const KERNEL: KernelKind = KernelKind::ChunkScan;
 
     fn common(&self) -> &ChunkCommon {
         &self.common
@@ -225,7 +216,7 @@ impl ChunkParts for KdaChunkScanSpec {
 }
 
 impl ChunkParts for KdaChunkFusedSpec {
-    const KERNEL: ChunkKernel = ChunkKernel::Fused;
+    const KERNEL: KernelKind = KernelKind::ChunkFused;
 
     fn common(&self) -> &ChunkCommon {
         &self.common
@@ -271,24 +262,31 @@ impl KdaChunkFusedSpec {
     }
 }
 
-impl ChunkKernel {
-    /// The keys of this kernel's spec files, beside the header.
-    pub fn fields(self) -> &'static [Field] {
-        match self {
-            ChunkKernel::Tile => fields::TILE,
-            ChunkKernel::Scan => fields::SCAN,
-            ChunkKernel::Fused => fields::FUSED,
-        }
-    }
-}
-
 impl ChunkSpec {
     /// Which kernel this is a spec of.
-    pub fn kernel(&self) -> ChunkKernel {
+    pub fn kernel(&self) -> KernelKind {
         match self {
-            ChunkSpec::Tile(_) => ChunkKernel::Tile,
-            ChunkSpec::Scan(_) => ChunkKernel::Scan,
-            ChunkSpec::Fused(_) => ChunkKernel::Fused,
+            ChunkSpec::Tile(_) => KernelKind::ChunkTile,
+            ChunkSpec::Scan(_) => KernelKind::ChunkScan,
+            ChunkSpec::Fused(_) => KernelKind::ChunkFused,
+        }
+    }
+
+    /// How tiles are made, in kernels that make them.
+    pub fn tile(&self) -> Option<&TilePart> {
+        match self {
+            ChunkSpec::Tile(spec) => Some(&spec.tile),
+            ChunkSpec::Scan(_) => None,
+            ChunkSpec::Fused(spec) => Some(&spec.tile),
+        }
+    }
+
+    /// How the state is carried, in kernels that carry it.
+    pub fn scan(&self) -> Option<&ScanPart> {
+        match self {
+            ChunkSpec::Tile(_) => None,
+            ChunkSpec::Scan(spec) => Some(&spec.scan),
+            ChunkSpec::Fused(spec) => Some(&spec.scan),
         }
     }
 
@@ -311,27 +309,25 @@ impl ChunkSpec {
     }
 
     /// The spec of `kernel` that settings describe, when every field in play is there.
-    pub fn from_settings(kernel: ChunkKernel, settings: &Settings) -> Option<ChunkSpec> {
+    pub fn from_settings(kernel: KernelKind, settings: &Settings) -> Option<ChunkSpec> {
         let common = ChunkCommon::from_settings(settings)?;
         let tile = || TilePart::from_settings(settings);
         let scan = || ScanPart::from_settings(settings);
         Some(match kernel {
-            ChunkKernel::Tile => ChunkSpec::Tile(KdaTileSpec { common, tile: tile()? }),
-            ChunkKernel::Scan => ChunkSpec::Scan(KdaChunkScanSpec { common, scan: scan()? }),
-            ChunkKernel::Fused => {
+            KernelKind::ChunkTile => ChunkSpec::Tile(KdaTileSpec { common, tile: tile()? }),
+            KernelKind::ChunkScan => ChunkSpec::Scan(KdaChunkScanSpec { common, scan: scan()? }),
+            KernelKind::ChunkFused => {
                 ChunkSpec::Fused(KdaChunkFusedSpec { common, tile: tile()?, scan: scan()? })
             }
+            KernelKind::DecodeStep | KernelKind::ConvStep => return None,
         })
     }
 
     /// Every field that is in play with its value.
     pub fn settings(&self) -> Settings {
-        let (tile, scan) = match self {
-            ChunkSpec::Tile(spec) => (Some(&spec.tile), None),
-            ChunkSpec::Scan(spec) => (None, Some(&spec.scan)),
-            ChunkSpec::Fused(spec) => (Some(&spec.tile), Some(&spec.scan)),
-        };
-        let parts = tile.map(TilePart::settings).into_iter().chain(scan.map(ScanPart::settings));
+        let (tile, scan) =
+            (self.tile().map(TilePart::settings), self.scan().map(ScanPart::settings));
+        let parts = tile.into_iter().chain(scan);
         self.common().settings().into_iter().chain(parts.flatten()).collect()
     }
 }

@@ -1,8 +1,13 @@
 //! What follows from a legal spec before any code exists: what `check` prints.
 
+use isa::occupancy::workgroups_by_lds_granules;
 use serde::Serialize;
 
-use crate::signature::Signature;
+use crate::chunk::tables::CHUNK_ROW;
+use crate::chunk::{ChunkCommon, PrefillProblem, ScanPart};
+use crate::lds_map::LdsMap;
+use crate::problem::{ConvStepProblem, DecodeStepProblem, Problem};
+use crate::signature::{Extent, Signature};
 use crate::spec::{KernelKind, Spec};
 
 /// Facts that follow from a spec alone. Registers and waits are known only of emitted code.
@@ -24,12 +29,20 @@ pub struct DerivedFacts {
     pub waves: u32,
     /// Lanes of a wave.
     pub wave_width: u32,
-    /// Columns (decode step) or channels (conv step) that one workgroup owns.
-    pub columns_per_workgroup: u32,
-    /// Workgroups in x, y, z of one sequence; the batch multiplies z (decode step) or y (conv step).
+    /// Columns of V (channels of a conv step) that one workgroup owns; none of a tile kernel, which has no V.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns_per_workgroup: Option<u32>,
+    /// Workgroups in x, y, z of one sequence, of one chunk in prefill kernels; the batch multiplies z (decode
+    /// step, scan, fused) or y (conv step), chunks multiply x (tile).
     pub grid_of_one_sequence: [u32; 3],
-    /// Bytes of LDS a workgroup: these kernels hold everything in registers.
-    pub lds_bytes: u32,
+    /// Bytes of LDS a workgroup.
+    pub lds_bytes: u64,
+    /// LDS by buffer, of kernels that use any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lds_map: Option<LdsMap>,
+    /// Workgroups that fit on a CU by their LDS in whole granules; registers are known only of emitted code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups_per_cu_by_lds: Option<u32>,
     /// f32 registers a lane in which state is held between its read and its write, if any.
     pub state_registers_per_lane: Option<u32>,
     /// Bytes of the kernarg segment.
@@ -37,6 +50,12 @@ pub struct DerivedFacts {
     /// Bytes that one sequence moves between memory and the kernel at least; weights, which all
     /// sequences share, are not counted.
     pub row_traffic_bytes: u64,
+    /// Bytes that one token of all heads moves at least, of prefill kernels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_traffic_bytes: Option<u64>,
+    /// Bytes of stage tensors that one chunk of all heads moves, of kernels of a split prefill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk_traffic_bytes: Option<u64>,
     /// Arguments in ABI order, as `name: type [shape]`.
     pub arguments: Vec<String>,
 }
@@ -45,10 +64,9 @@ impl Spec {
     /// What follows from the spec; meaningful when it breaks no rule.
     pub fn facts(&self) -> DerivedFacts {
         let signature = self.signature();
-        let (columns_per_workgroup, waves, wave_width) = match self {
-            Spec::DecodeStep(spec) => (spec.columns_per_workgroup(), spec.waves, spec.wave_width),
-            Spec::ConvStep(spec) => (spec.workgroup_size(), spec.waves, spec.wave_width),
-        };
+        let lds_map = self.lds_map();
+        let lds_bytes = lds_map.as_ref().map_or(0, LdsMap::total_bytes);
+        let of_prefill = |extent| lds_map.is_some().then(|| traffic_bytes(&signature, extent));
         DerivedFacts {
             name: self.name(),
             spec_hash: self.spec_hash(),
@@ -56,20 +74,65 @@ impl Spec {
             kernel: self.kernel(),
             target: self.target().name(),
             workgroup_size: self.workgroup_size(),
-            waves,
-            wave_width,
-            columns_per_workgroup,
-            grid_of_one_sequence: self.grid(1),
-            lds_bytes: 0,
+            waves: self.waves(),
+            wave_width: self.wave_width(),
+            columns_per_workgroup: match self {
+                Spec::DecodeStep(spec) => Some(spec.columns_per_workgroup()),
+                Spec::ConvStep(spec) => Some(spec.workgroup_size()),
+                Spec::Chunk(spec) => spec.scan().map(ScanPart::columns),
+            },
+            grid_of_one_sequence: self.grid(&self.smallest_problem()),
+            lds_bytes,
+            groups_per_cu_by_lds: lds_map.as_ref().map(|_| {
+                let bytes = u32::try_from(lds_bytes).unwrap_or(u32::MAX);
+                workgroups_by_lds_granules(self.target(), bytes)
+            }),
             state_registers_per_lane: match self {
                 Spec::DecodeStep(spec) => spec.state_registers_per_lane(),
+                Spec::Chunk(spec) => spec.scan().map(|scan| state_registers(spec.common(), scan)),
                 Spec::ConvStep(_) => None,
             },
             kernarg_bytes: signature.kernarg_bytes(),
-            row_traffic_bytes: row_traffic_bytes(&signature),
+            row_traffic_bytes: match self {
+                Spec::Chunk(_) => traffic_bytes(&signature, Extent::Batch),
+                Spec::DecodeStep(_) | Spec::ConvStep(_) => row_traffic_bytes(&signature),
+            },
+            token_traffic_bytes: of_prefill(Extent::Tokens),
+            chunk_traffic_bytes: of_prefill(Extent::Chunks)
+                .filter(|bytes| *bytes > CHUNK_ROW_BYTES),
             arguments: signature.arguments.iter().map(ToString::to_string).collect(),
+            lds_map,
         }
     }
+
+    /// One sequence; of one chunk in prefill kernels.
+    fn smallest_problem(&self) -> Problem {
+        match self {
+            Spec::DecodeStep(spec) => Problem::DecodeStep(DecodeStepProblem {
+                batch: 1,
+                pool_slots: None,
+                scale: spec.default_scale(),
+            }),
+            Spec::ConvStep(_) => Problem::ConvStep(ConvStepProblem { batch: 1 }),
+            Spec::Chunk(spec) => {
+                Problem::Prefill(PrefillProblem { lengths: vec![spec.common().chunk], scale: 1.0 })
+            }
+        }
+    }
+}
+
+/// Bytes of a row of the table of chunks, which fused kernels read too.
+const CHUNK_ROW_BYTES: u64 = 4 * CHUNK_ROW as u64;
+
+/// f32 registers that a lane holds of its wave's columns of the state: K × `scan_atom_m` of them.
+fn state_registers(common: &ChunkCommon, scan: &ScanPart) -> u32 {
+    common.head_k.saturating_mul(scan.scan_atom_m) / common.wave_width.max(1)
+}
+
+/// Bytes that the rows of tensors with this first axis have.
+fn traffic_bytes(signature: &Signature, extent: Extent) -> u64 {
+    let rows = signature.buffers().filter(|(_, tensor)| tensor.shape[0].extent == extent);
+    rows.filter_map(|(_, tensor)| tensor.row_bytes()).fold(0, u64::saturating_add)
 }
 
 /// Bytes of every row that belongs to one sequence; a pool's row is read and written.

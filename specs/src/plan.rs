@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::chunk::ChunkSpec;
+use crate::chunk::tables::chunk_count;
 use crate::element::Element;
 use crate::problem::{InvalidProblem, Problem};
 use crate::rule::{Violation, is_valid_spec};
@@ -16,6 +18,9 @@ pub const MAX_GRID_YZ: u32 = 65_535;
 
 /// Most bytes of one tensor: beyond the memory of every supported GPU.
 pub const MAX_TENSOR_BYTES: u64 = 1 << 40;
+
+/// Bytes that tensors stay below whose rows kernels find by a 32-bit offset.
+pub const MAX_OFFSET_BYTES: u64 = 1 << 31;
 
 /// Everything a runtime needs to run one problem of one spec.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -33,13 +38,13 @@ pub struct TensorDecl {
     pub name: String,
     /// Type of one element.
     pub element: Element,
-    /// Axis lengths, slowest first, none of them zero.
+    /// Axis lengths, slowest first; zero only of tokens and chunks, where there are none.
     pub dims: Vec<u64>,
     /// What the tensor is for.
     pub role: Role,
     /// What the launches do with it.
     pub access: Access,
-    /// Alignment in bytes of its address.
+    /// Alignment in bytes of its address, also of a tensor without elements.
     pub align_bytes: u32,
     /// What the elements must satisfy before a launch, when the tensor holds slot indices.
     pub slots: Option<SlotsContract>,
@@ -88,6 +93,11 @@ pub enum ArgValue {
 }
 
 impl TensorDecl {
+    /// Whether somebody must fill it before the first launch.
+    pub fn takes_input(&self) -> bool {
+        self.access != Access::WriteOnly && self.role != Role::Workspace
+    }
+
     /// Number of elements.
     pub fn elements(&self) -> u64 {
         self.dims.iter().product()
@@ -100,6 +110,30 @@ impl TensorDecl {
 }
 
 impl LaunchPlan {
+    /// Bytes of the tensors that only the plan itself writes and reads.
+    pub fn workspace_bytes(&self) -> u64 {
+        let workspace = self.tensors.iter().filter(|tensor| tensor.role == Role::Workspace);
+        workspace.fold(0, |sum, tensor| sum.saturating_add(tensor.size_bytes()))
+    }
+
+    /// This plan's launches, then those of another one over the same tensors: what this one writes and the
+    /// other one reads becomes their workspace.
+    pub(crate) fn then(mut self, next: LaunchPlan) -> LaunchPlan {
+        for tensor in next.tensors {
+            let known = self.tensors.iter_mut().find(|known| known.name == tensor.name);
+            match known {
+                Some(known) if known.access == Access::WriteOnly => {
+                    known.access = Access::ReadWrite;
+                    known.role = Role::Workspace;
+                }
+                Some(_) => {}
+                None => self.tensors.push(tensor),
+            }
+        }
+        self.launches.extend(next.launches);
+        self
+    }
+
     /// The tensor of a name.
     pub fn tensor(&self, name: &str) -> Option<&TensorDecl> {
         self.tensors.iter().find(|tensor| tensor.name == name)
@@ -117,7 +151,8 @@ pub enum PlanError {
     InvalidProblem(#[from] InvalidProblem),
     /// A tensor would be larger than any GPU's memory.
     #[error(
-        "tensor `{tensor}`: dims {dims:?} of {element} exceed the limit of {MAX_TENSOR_BYTES} bytes; reduce batch or pool_slots"
+        "tensor `{tensor}`: dims {dims:?} of {element} exceed the limit of {limit_bytes} bytes; reduce {}",
+        by.join(" or ")
     )]
     TensorTooLarge {
         /// Name of the tensor.
@@ -126,6 +161,10 @@ pub enum PlanError {
         dims: Vec<u64>,
         /// Type of one element.
         element: Element,
+        /// What it may have.
+        limit_bytes: u64,
+        /// The problem's parameters that set its size.
+        by: &'static [&'static str],
     },
 }
 
@@ -137,22 +176,35 @@ impl Spec {
     pub fn plan(&self, problem: &Problem) -> Result<LaunchPlan, PlanError> {
         is_valid_spec(self).map_err(PlanError::BreaksRules)?;
         self.check_problem(problem)?;
+        self.plan_checked(problem)
+    }
+
+    /// As [`Spec::plan`], of a legal spec and a problem within its limits.
+    pub(crate) fn plan_checked(&self, problem: &Problem) -> Result<LaunchPlan, PlanError> {
         let signature = self.signature();
         let tensors = signature.buffers().map(|(name, buffer)| self.tensor(name, buffer, problem));
         let tensors = tensors.collect::<Result<_, _>>()?;
         let args = signature.arguments.iter().map(|argument| bind(argument, problem)).collect();
         let launch = Launch {
             kernel: self.name(),
-            grid: self.grid(problem.batch()),
+            grid: self.grid(problem),
             workgroup: [self.workgroup_size(), 1, 1],
             args,
         };
-        Ok(LaunchPlan { tensors, launches: vec![launch] })
+        // Chunks of no tokens need no workgroup, and a driver takes no launch without any.
+        let launches = if launch.grid.contains(&0) { Vec::new() } else { vec![launch] };
+        Ok(LaunchPlan { tensors, launches })
     }
 
-    /// Workgroups in x, y, z of a batch.
-    pub fn grid(&self, batch: u32) -> [u32; 3] {
+    /// Workgroups in x, y, z of a problem.
+    pub fn grid(&self, problem: &Problem) -> [u32; 3] {
+        let batch = problem.batch();
         match self {
+            Spec::Chunk(spec) => {
+                let chunks = u32::try_from(chunks(spec, problem)).unwrap_or(u32::MAX);
+                let heads = spec.common().value_heads;
+                spec.scan().map_or([chunks, heads, 1], |scan| [scan.value_splits, heads, batch])
+            }
             Spec::DecodeStep(spec) => {
                 let blocks = spec.head_v.div_ceil(spec.columns_per_workgroup().max(1));
                 [blocks, spec.value_heads, batch]
@@ -169,11 +221,15 @@ impl Spec {
         buffer: &BufferArgument,
         problem: &Problem,
     ) -> Result<TensorDecl, PlanError> {
-        let dims: Vec<u64> = buffer.shape.iter().map(|axis| length(*axis, problem)).collect();
+        let dims: Vec<u64> = buffer.shape.iter().map(|axis| self.length(*axis, problem)).collect();
         let bytes =
             dims.iter().try_fold(buffer.element.size_bytes(), |bytes, dim| bytes.checked_mul(*dim));
-        if bytes.is_none_or(|bytes| bytes > MAX_TENSOR_BYTES) {
-            return Err(PlanError::TensorTooLarge { tensor: name, dims, element: buffer.element });
+        let by_offset = buffer.shape.first().is_some_and(|axis| axis.extent == Extent::Tokens);
+        let limit_bytes = if by_offset { MAX_OFFSET_BYTES } else { MAX_TENSOR_BYTES };
+        if bytes.is_none_or(|bytes| bytes > limit_bytes) {
+            let element = buffer.element;
+            let by = self.sizing_parameters();
+            return Err(PlanError::TensorTooLarge { tensor: name, dims, element, limit_bytes, by });
         }
         Ok(TensorDecl {
             name: name.to_owned(),
@@ -186,6 +242,24 @@ impl Spec {
         })
     }
 
+    fn length(&self, axis: Axis, problem: &Problem) -> u64 {
+        match (axis.extent, problem, self) {
+            (Extent::Fixed(length), ..) => u64::from(length),
+            (Extent::Batch, ..) => u64::from(problem.batch()),
+            (Extent::PoolSlots, ..) => u64::from(problem.pool_slots().unwrap_or(0)),
+            (Extent::Tokens, Problem::Prefill(problem), _) => problem.tokens(),
+            (Extent::Chunks, _, Spec::Chunk(spec)) => chunks(spec, problem),
+            (Extent::Tokens | Extent::Chunks, ..) => 0,
+        }
+    }
+
+    fn sizing_parameters(&self) -> &'static [&'static str] {
+        match self {
+            Spec::Chunk(_) => &["batch", "tokens"],
+            Spec::DecodeStep(_) | Spec::ConvStep(_) => &["batch", "pool_slots"],
+        }
+    }
+
     fn slots_contract(&self, role: Role, problem: &Problem) -> Option<SlotsContract> {
         let Spec::DecodeStep(spec) = self else { return None };
         let (sentinel, pool_slots) = (spec.pool_sentinel()?, problem.pool_slots()?);
@@ -193,17 +267,17 @@ impl Spec {
     }
 }
 
-fn length(axis: Axis, problem: &Problem) -> u64 {
-    u64::from(match axis.extent {
-        Extent::Fixed(length) => length,
-        Extent::Batch => problem.batch(),
-        Extent::PoolSlots => problem.pool_slots().unwrap_or(0),
-    })
+fn chunks(spec: &ChunkSpec, problem: &Problem) -> u64 {
+    let Problem::Prefill(problem) = problem else { return 0 };
+    chunk_count(&problem.lengths, spec.common().chunk)
 }
 
 fn bind(argument: &Argument, problem: &Problem) -> ArgBinding {
     let value = match (&argument.kind, problem) {
         (ArgumentKind::Scalar(ScalarType::F32), Problem::DecodeStep(problem)) => {
+            ArgValue::F32(problem.scale)
+        }
+        (ArgumentKind::Scalar(ScalarType::F32), Problem::Prefill(problem)) => {
             ArgValue::F32(problem.scale)
         }
         _ => ArgValue::Tensor(argument.name.to_owned()),

@@ -9,19 +9,23 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::chunk::PrefillProblem;
+use crate::chunk::problem as prefill;
 use crate::decode_step::{DecodeStepSpec, StateContract};
 use crate::plan::MAX_GRID_YZ;
-use crate::spec::{KernelKind, Spec};
+use crate::spec::Spec;
 use crate::suggest::{nearest, shown};
 
 /// What one launch of a spec's kernel chooses.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kernel", rename_all = "snake_case")]
 pub enum Problem {
     /// Of a decode step.
     DecodeStep(DecodeStepProblem),
     /// Of a conv step.
     ConvStep(ConvStepProblem),
+    /// Of chunked prefill.
+    Prefill(PrefillProblem),
 }
 
 /// What one launch of a decode step chooses.
@@ -97,8 +101,7 @@ const SPARE_POOL_SLOTS: u32 = 2;
 impl DecodeStepSpec {
     /// The scale of a model that does not say otherwise: K^(−1/2), computed in f64 and rounded once.
     pub fn default_scale(&self) -> f32 {
-        // Square root and quotient are correctly rounded on every host.
-        (1.0 / f64::from(self.head_k.max(1)).sqrt()) as f32
+        prefill::default_scale(self.head_k)
     }
 }
 
@@ -108,6 +111,7 @@ impl Problem {
         match self {
             Problem::DecodeStep(problem) => problem.batch,
             Problem::ConvStep(problem) => problem.batch,
+            Problem::Prefill(problem) => problem.sequences(),
         }
     }
 
@@ -115,7 +119,7 @@ impl Problem {
     pub fn pool_slots(&self) -> Option<u32> {
         match self {
             Problem::DecodeStep(problem) => problem.pool_slots,
-            Problem::ConvStep(_) => None,
+            Problem::ConvStep(_) | Problem::Prefill(_) => None,
         }
     }
 }
@@ -134,28 +138,38 @@ impl Spec {
             }) => &["batch", "pool_slots", "scale"],
             Spec::DecodeStep(_) => &["batch", "scale"],
             Spec::ConvStep(_) => &["batch"],
+            Spec::Chunk(spec) => prefill::parameters(spec.common().varlen),
         }
     }
 
     /// The problem that `key=value` texts describe; what they leave out has its default: batch 1
-    /// (3 with a pool, so that a row without a sequence is among them), two more pool slots than sequences, scale K^(−1/2).
+    /// (3 with a pool, so that a row without a sequence is among them), two more pool slots than sequences, scale K^(−1/2);
+    /// of chunked prefill 100 tokens a sequence.
     ///
     /// # Errors
     /// Everything that is wrong with the texts and their values.
     pub fn problem<T: AsRef<str>>(&self, assignments: &[T]) -> Result<Problem, InvalidProblem> {
         let mut parameters = Parameters::parse(assignments, self.problem_parameters());
         let default_batch = if self.has_pool() { DEFAULT_POOL_BATCH } else { 1 };
-        let batch = parameters.count("batch").unwrap_or(default_batch);
         let problem = match self {
-            Spec::DecodeStep(spec) => Problem::DecodeStep(DecodeStepProblem {
-                batch,
-                pool_slots: spec.pool_sentinel().map(|_| {
-                    let given = parameters.count("pool_slots");
-                    given.unwrap_or(batch.saturating_add(SPARE_POOL_SLOTS))
-                }),
-                scale: parameters.number("scale").unwrap_or_else(|| spec.default_scale()),
+            Spec::DecodeStep(spec) => {
+                let batch = parameters.count("batch").unwrap_or(default_batch);
+                Problem::DecodeStep(DecodeStepProblem {
+                    batch,
+                    pool_slots: spec.pool_sentinel().map(|_| {
+                        let given = parameters.count("pool_slots");
+                        given.unwrap_or(batch.saturating_add(SPARE_POOL_SLOTS))
+                    }),
+                    scale: parameters.number("scale").unwrap_or_else(|| spec.default_scale()),
+                })
+            }
+            Spec::ConvStep(_) => Problem::ConvStep(ConvStepProblem {
+                batch: parameters.count("batch").unwrap_or(default_batch),
             }),
-            Spec::ConvStep(_) => Problem::ConvStep(ConvStepProblem { batch }),
+            Spec::Chunk(spec) => {
+                let scale = prefill::default_scale(spec.common().head_k);
+                Problem::Prefill(prefill::read(&mut parameters, scale))
+            }
         };
         if parameters.faults.is_empty() {
             self.check_problem(&problem)?;
@@ -170,14 +184,20 @@ impl Spec {
     /// Every parameter that is not.
     pub fn check_problem(&self, problem: &Problem) -> Result<(), InvalidProblem> {
         let mut faults = Vec::new();
-        faults.extend(within("batch", problem.batch(), MAX_GRID_YZ));
+        if !matches!(problem, Problem::Prefill(_)) {
+            faults.extend(within("batch", problem.batch(), MAX_GRID_YZ));
+        }
         match (self, problem) {
             (Spec::DecodeStep(spec), Problem::DecodeStep(problem)) => {
                 faults.extend(decode_faults(spec, problem))
             }
             (Spec::ConvStep(_), Problem::ConvStep(_)) => {}
-            (_, Problem::DecodeStep(_)) => faults.push(other_kernel(self, KernelKind::DecodeStep)),
-            (_, Problem::ConvStep(_)) => faults.push(other_kernel(self, KernelKind::ConvStep)),
+            (Spec::Chunk(spec), Problem::Prefill(problem)) => {
+                faults.extend(prefill::faults(spec, problem));
+            }
+            (_, Problem::DecodeStep(_)) => faults.push(other_kernel(self, "decode_step")),
+            (_, Problem::ConvStep(_)) => faults.push(other_kernel(self, "conv_step")),
+            (_, Problem::Prefill(_)) => faults.push(other_kernel(self, "chunked prefill")),
         }
         if faults.is_empty() { Ok(()) } else { Err(InvalidProblem { faults }) }
     }
@@ -198,20 +218,24 @@ fn decode_faults(spec: &DecodeStepSpec, problem: &DecodeStepProblem) -> Vec<Prob
             faults.push(pool_mismatch("a number of slots", "nothing"))
         }
     }
-    if !problem.scale.is_finite() {
-        faults.push(ProblemFault {
-            parameter: "scale".to_owned(),
-            got: problem.scale.to_string(),
-            expected: "a finite number".to_owned(),
-            remedy: format!("leave it out for K^(-1/2) = {}", spec.default_scale()),
-            unreadable: false,
-        });
-    }
+    faults.extend(not_finite("scale", problem.scale, spec.default_scale()));
     faults
 }
 
+/// A fault unless the scale is finite.
+pub(crate) fn not_finite(parameter: &str, got: f32, default: f32) -> Option<ProblemFault> {
+    let fault = || ProblemFault {
+        parameter: parameter.to_owned(),
+        got: got.to_string(),
+        expected: "a finite number".to_owned(),
+        remedy: format!("leave it out for K^(-1/2) = {default}"),
+        unreadable: false,
+    };
+    (!got.is_finite()).then(fault)
+}
+
 /// A fault unless `1 ≤ got ≤ most`.
-fn within(parameter: &str, got: u32, most: u32) -> Option<ProblemFault> {
+pub(crate) fn within(parameter: &str, got: u32, most: u32) -> Option<ProblemFault> {
     let fault = || ProblemFault {
         parameter: parameter.to_owned(),
         got: got.to_string(),
@@ -233,7 +257,7 @@ fn pool_mismatch(got: &str, expected: &str) -> ProblemFault {
     }
 }
 
-fn other_kernel(spec: &Spec, got: KernelKind) -> ProblemFault {
+fn other_kernel(spec: &Spec, got: &str) -> ProblemFault {
     ProblemFault {
         parameter: "kernel".to_owned(),
         got: format!("a problem of {got}"),
@@ -244,9 +268,9 @@ fn other_kernel(spec: &Spec, got: KernelKind) -> ProblemFault {
 }
 
 /// `key=value` texts being read.
-struct Parameters<'a> {
+pub(crate) struct Parameters<'a> {
     texts: BTreeMap<&'a str, &'a str>,
-    faults: Vec<ProblemFault>,
+    pub(crate) faults: Vec<ProblemFault>,
 }
 
 impl<'a> Parameters<'a> {
@@ -275,18 +299,38 @@ impl<'a> Parameters<'a> {
         }
     }
 
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.texts.contains_key(key)
+    }
+
     fn count(&mut self, key: &str) -> Option<u32> {
+        self.count_from(key, 1, u32::MAX)
+    }
+
+    /// A whole number that `least` and `most` are said to bound; other numbers are judged later.
+    pub(crate) fn count_from(&mut self, key: &str, least: u32, most: u32) -> Option<u32> {
         let text = *self.texts.get(key)?;
         let parsed = text.parse().ok();
         if parsed.is_none() {
             let got = format!("'{}'", shown(text));
-            let expected = format!("a whole number from 1 to {}", u32::MAX);
+            let expected = format!("a whole number from {least} to {most}");
             self.refuse(key, &got, expected, format!("write {key}=4, say"));
         }
         parsed
     }
 
-    fn number(&mut self, key: &str) -> Option<f32> {
+    /// Whole numbers between commas.
+    pub(crate) fn counts(&mut self, key: &str) -> Option<Vec<u32>> {
+        let listed = prefill::listed(self.texts.get(key)?);
+        if let Err(item) = &listed {
+            let got = format!("{item} in its list");
+            let expected = "whole numbers between commas".to_owned();
+            self.refuse(key, &got, expected, format!("write {key}=33,0,100, say"));
+        }
+        listed.ok()
+    }
+
+    pub(crate) fn number(&mut self, key: &str) -> Option<f32> {
         let text = *self.texts.get(key)?;
         let parsed = text.parse().ok();
         if parsed.is_none() {
@@ -296,7 +340,7 @@ impl<'a> Parameters<'a> {
         parsed
     }
 
-    fn refuse(&mut self, parameter: &str, got: &str, expected: String, remedy: String) {
+    pub(crate) fn refuse(&mut self, parameter: &str, got: &str, expected: String, remedy: String) {
         let fault = ProblemFault {
             parameter: shown(parameter),
             got: got.to_owned(),

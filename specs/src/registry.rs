@@ -16,10 +16,14 @@ pub struct FamilyEntry {
     pub kernels: &'static [KernelKind],
 }
 
+/// The kernels of the gated delta rule.
+const DELTA_RULE: &[KernelKind] =
+    &[KernelKind::DecodeStep, KernelKind::ChunkTile, KernelKind::ChunkScan, KernelKind::ChunkFused];
+
 /// Every family, in the order of listings.
 pub const FAMILIES: &[FamilyEntry] = &[
-    FamilyEntry { name: "gdn", title: "Gated DeltaNet", kernels: &[KernelKind::DecodeStep] },
-    FamilyEntry { name: "kda", title: "Kimi Delta Attention", kernels: &[KernelKind::DecodeStep] },
+    FamilyEntry { name: "gdn", title: "Gated DeltaNet", kernels: DELTA_RULE },
+    FamilyEntry { name: "kda", title: "Kimi Delta Attention", kernels: DELTA_RULE },
     FamilyEntry {
         name: "conv",
         title: "Causal depthwise convolution",
@@ -52,13 +56,16 @@ impl LibrarySpec {
     }
 }
 
-/// Declares the library: every base name exists for every target.
+/// Declares the library by base names: those of every target, then those of gfx950 alone.
 macro_rules! library {
-    ($($base:literal),+ $(,)?) => {
-        &[$(
-            library!(file $base, "gfx950"),
-            library!(file $base, "gfx1100"),
-        )+]
+    ([$($base:literal),+ $(,)?], gfx950: [$($alone:literal),+ $(,)?]) => {
+        &[
+            $(
+                library!(file $base, "gfx950"),
+                library!(file $base, "gfx1100"),
+            )+
+            $(library!(file $alone, "gfx950"),)+
+        ]
     };
     (file $base:literal, $target:literal) => {
         LibrarySpec {
@@ -69,27 +76,50 @@ macro_rules! library {
 }
 
 /// Every spec file of the library, in the order of listings.
-pub const LIBRARY: &[LibrarySpec] = library![
-    "gdn_decode",
-    "gdn_decode_v_first",
-    "gdn_decode_pool",
-    "gdn_decode_log_decay",
-    "gdn_decode_qwen3_5_large",
-    "gdn_decode_packed",
-    "gdn_decode_tiled",
-    "gdn_decode_three_to_one",
-    "gdn_decode_serial",
-    "gdn_decode_f32",
-    "gdn_decode_f16",
-    "kda_decode",
-    "kda_decode_bounded_gate",
-    "kda_decode_kimi_k3_tp8",
-    "kda_decode_pool",
-    "kda_decode_log_decay",
-    "kda_decode_serial",
-    "conv_step",
-    "conv_step_bias",
-    "conv_step_plain",
-    "conv_step_width1",
-    "conv_step_width8",
-];
+pub const LIBRARY: &[LibrarySpec] = library!([
+        "gdn_decode",
+        "gdn_decode_v_first",
+        "gdn_decode_pool",
+        "gdn_decode_log_decay",
+        "gdn_decode_qwen3_5_large",
+        "gdn_decode_packed",
+        "gdn_decode_tiled",
+        "gdn_decode_three_to_one",
+        "gdn_decode_serial",
+        "gdn_decode_f32",
+        "gdn_decode_f16",
+        "kda_decode",
+        "kda_decode_bounded_gate",
+        "kda_decode_kimi_k3_tp8",
+        "kda_decode_pool",
+        "kda_decode_log_decay",
+        "kda_decode_serial",
+        "conv_step",
+        "conv_step_bias",
+        "conv_step_plain",
+        "conv_step_width1",
+        "conv_step_width8",
+], gfx950: [
+        "kda_chunk_tile",
+        "kda_chunk_scan",
+        "kda_chunk_fused",
+        "kda_chunk_tile_bf16",
+        "kda_chunk_scan_bf16",
+        "kda_chunk_fused_bf16",
+        "kda_chunk_tile_raw",
+        "kda_chunk_scan_varlen",
+        "kda_chunk_fused_raw",
+        "kda_chunk_tile_c16",
+        "kda_chunk_scan_c16",
+        "kda_chunk_tile_atom32",
+        "kda_chunk_scan_atom32",
+        "gdn_chunk_tile",
+        "gdn_chunk_scan",
+        "gdn_chunk_fused",
+        "gdn_chunk_tile_bf16",
+        "gdn_chunk_scan_bf16",
+        "gdn_chunk_fused_bf16",
+        "gdn_chunk_tile_raw",
+        "gdn_chunk_scan_varlen",
+        "gdn_chunk_fused_raw",
+]);

@@ -173,6 +173,7 @@ impl Spec {
         match self {
             Spec::DecodeStep(spec) => spec.check(),
             Spec::ConvStep(spec) => spec.check(),
+            Spec::Chunk(spec) => spec.check(),
         }
     }
 }

@@ -35,11 +35,11 @@ pub const DECODE_STEP: &[Rule<DecodeStepSpec>] = &[
     wave_count::rule(),
     wave_width::rule(),
     workgroup_size::rule(),
-    grid_size::RULE,
+    grid_size::rule(),
     row_bytes::rule(),
 ];
 
-pub use chunk::{CHUNK_FUSED, CHUNK_SCAN, CHUNK_TILE};
+pub use chunk::{CHUNK_FUSED, CHUNK_SCAN, CHUNK_SPLIT, CHUNK_TILE};
 
 /// The rules of the conv step.
 pub const CONV_STEP: &[Rule<ConvStepSpec>] = &[
@@ -144,6 +144,7 @@ mod tests {
             pages(CHUNK_TILE),
             pages(CHUNK_SCAN),
             pages(CHUNK_FUSED),
+            pages(CHUNK_SPLIT),
         ] {
             let ids: std::collections::BTreeSet<_> = list.iter().map(|(id, _)| id).collect();
             assert_eq!(ids.len(), list.len());

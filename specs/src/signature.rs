@@ -14,7 +14,7 @@ use crate::spec::Spec;
 pub const BUFFER_ALIGN_BYTES: u32 = 16;
 
 /// B: sequences in the batch.
-const BATCH: Axis = Axis { symbol: "B", extent: Extent::Batch };
+pub(crate) const BATCH: Axis = Axis { symbol: "B", extent: Extent::Batch };
 
 /// Slots in the state pool.
 const POOL_SLOTS: Axis = Axis { symbol: "slots", extent: Extent::PoolSlots };
@@ -87,6 +87,10 @@ choice! {
         Slots = "slots",
         /// Result.
         Output = "output",
+        /// Which tokens chunks and sequences are, made from the sequences' lengths.
+        Table = "table",
+        /// Written by one launch of a plan and read by a later one.
+        Workspace = "workspace",
     }
 }
 
@@ -109,9 +113,18 @@ pub enum Extent {
     Batch,
     /// Slots in the state pool.
     PoolSlots,
+    /// Tokens of all sequences.
+    Tokens,
+    /// Chunks of all sequences.
+    Chunks,
 }
 
 impl Access {
+    /// Whether the kernel stores to it.
+    pub const fn is_written(self) -> bool {
+        !matches!(self, Access::ReadOnly)
+    }
+
     /// How often each byte crosses the memory bus at least: once a direction.
     pub const fn passes(self) -> u64 {
         match self {
@@ -122,8 +135,8 @@ impl Access {
 }
 
 impl BufferArgument {
-    /// Bytes that one sequence, or one pool slot, has of the tensor; `None` for tensors that all
-    /// sequences share.
+    /// Bytes that one sequence, pool slot, token or chunk has of the tensor, by its first axis; `None` for
+    /// tensors that all sequences share.
     pub fn row_bytes(&self) -> Option<u64> {
         let (first, rest) = self.shape.split_first()?;
         if matches!(first.extent, Extent::Fixed(_)) {
@@ -131,7 +144,7 @@ impl BufferArgument {
         }
         let lengths = rest.iter().map(|axis| match axis.extent {
             Extent::Fixed(length) => u64::from(length),
-            Extent::Batch | Extent::PoolSlots => 1,
+            Extent::Batch | Extent::PoolSlots | Extent::Tokens | Extent::Chunks => 1,
         });
         Some(lengths.fold(self.element.size_bytes(), u64::saturating_mul))
     }
@@ -141,7 +154,7 @@ impl fmt::Display for Axis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.extent {
             Extent::Fixed(length) => write!(f, "{}={length}", self.symbol),
-            Extent::Batch | Extent::PoolSlots => f.write_str(self.symbol),
+            _ => f.write_str(self.symbol),
         }
     }
 }
@@ -210,6 +223,7 @@ impl Spec {
         match self {
             Spec::DecodeStep(spec) => spec.signature(),
             Spec::ConvStep(spec) => spec.signature(),
+            Spec::Chunk(spec) => spec.signature(),
         }
     }
 }
@@ -306,11 +320,11 @@ impl ConvStepSpec {
     }
 }
 
-fn fixed(symbol: &'static str, extent: u32) -> Axis {
+pub(crate) fn fixed(symbol: &'static str, extent: u32) -> Axis {
     Axis { symbol, extent: Extent::Fixed(extent) }
 }
 
-fn buffer(
+pub(crate) fn buffer(
     name: &'static str,
     element: Element,
     access: Access,
@@ -323,10 +337,10 @@ fn buffer(
     }
 }
 
-fn input(name: &'static str, element: Element, shape: &[Axis]) -> Argument {
+pub(crate) fn input(name: &'static str, element: Element, shape: &[Axis]) -> Argument {
     buffer(name, element, Access::ReadOnly, Role::Input, shape)
 }
 
-fn output(name: &'static str, element: Element, shape: &[Axis]) -> Argument {
+pub(crate) fn output(name: &'static str, element: Element, shape: &[Axis]) -> Argument {
     buffer(name, element, Access::WriteOnly, Role::Output, shape)
 }

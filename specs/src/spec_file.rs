@@ -13,9 +13,9 @@ use std::path::Path;
 
 pub use problem::{FileProblem, Place, ProblemKind, UnreadableSpec};
 
+use crate::choice::Choice;
 use crate::field::HEADER_FIELDS;
 use crate::spec::{KernelKind, Spec};
-use crate::{conv_step, decode_step};
 use reader::{Reader, Refusal};
 
 /// Largest spec file in bytes: far beyond any spec, far below what would burden a reader.
@@ -42,7 +42,7 @@ pub fn parse_spec(file: &str, text: &str) -> Result<Spec, UnreadableSpec> {
 }
 
 /// Reads what `read` makes of a file's text, unless there is any problem.
-pub(crate) fn parse_with<T>(
+fn parse_with<T>(
     file: &str,
     text: &str,
     read: impl FnOnce(&mut Reader) -> Option<T>,
@@ -81,7 +81,8 @@ fn read_any(reader: &mut Reader) -> Option<Spec> {
     match reader.settings().choice("kernel") {
         Some(kernel) => read_kernel(reader, kernel),
         None => {
-            reader.refuse_unknown_keys(&[decode_step::FIELDS, conv_step::FIELDS]);
+            let any: Vec<_> = KernelKind::ALL.iter().map(|kernel| kernel.fields()).collect();
+            reader.refuse_unknown_keys(&any);
             None
         }
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wavesmith_specs::field::{Settings, Value};
-use wavesmith_specs::{KernelKind, LIBRARY, Spec, parse_spec};
+use wavesmith_specs::{Choice, KernelKind, LIBRARY, PlanError, Spec, parse_spec};
 
 /// Reads the text and, when it is readable, uses all that follows from it.
 fn exercise(text: &str) {
@@ -17,7 +17,11 @@ fn exercise_spec(spec: &Spec) {
     assert!(violations.iter().all(|violation| !violation.to_string().is_empty()));
     let _ = (spec.name(), spec.spec_hash(), spec.facts());
     let problem = spec.problem::<&str>(&[]).expect("defaults are within their limits");
-    assert_eq!(spec.plan(&problem).is_err(), !violations.is_empty());
+    match spec.plan(&problem) {
+        // Rows of very many heads reach the limit of a tensor within the default tokens.
+        Err(PlanError::TensorTooLarge { .. }) => assert!(matches!(spec, Spec::Chunk(_))),
+        plan => assert_eq!(plan.is_err(), !violations.is_empty()),
+    }
 }
 
 /// A library file with some bytes replaced, removed or doubled.
@@ -67,10 +71,10 @@ fn any_settings() -> impl Strategy<Value = Spec> {
     let count = prop_oneof![0..40u32, any::<u32>(), Just(64), Just(128), Just(1024)];
     let values = proptest::collection::vec(
         (count, any::<prop::sample::Index>(), any::<f32>(), any::<i32>()),
-        20,
+        40,
     );
-    (proptest::bool::ANY, values).prop_map(|(decode, values)| {
-        let kernel = if decode { KernelKind::DecodeStep } else { KernelKind::ConvStep };
+    (0..KernelKind::ALL.len(), values).prop_map(|(kernel, values)| {
+        let kernel = KernelKind::ALL[kernel];
         let fields = kernel.fields().iter().zip(&values);
         let settings: Settings =
             fields.map(|(field, choices)| (field.key, pick(field.kind, choices))).collect();

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use wavesmith_specs::chunk::{Accuracy, ChunkGate, ChunkSpec, DecayForm};
 use wavesmith_specs::field::{FieldKind, Settings, Value};
 use wavesmith_specs::{
-    Choice, ChunkKernel, LIBRARY, is_valid_fused_spec, is_valid_scan_spec, is_valid_tile_spec,
-    parse_chunk_spec,
+    Choice, KernelKind, Spec, is_valid_fused_spec, is_valid_scan_spec, is_valid_tile_spec,
+    parse_spec,
 };
 
 const TILE: &str = r#"
@@ -65,13 +65,15 @@ chunk = 32
 "#;
 
 fn read(text: &str) -> ChunkSpec {
-    parse_chunk_spec("a.toml", text).unwrap_or_else(|problems| panic!("{problems}"))
+    let spec = parse_spec("a.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
+    let Spec::Chunk(spec) = spec else { panic!("another kernel") };
+    spec
 }
 
 /// The text must be refused with these words.
 #[track_caller]
 fn refused(text: &str, words: &[&str]) {
-    let problems = parse_chunk_spec("a.toml", text).expect_err("a refusal").to_string();
+    let problems = parse_spec("a.toml", text).expect_err("a refusal").to_string();
     for word in words {
         assert!(problems.contains(word), "'{word}' is missing in: {problems}");
     }
@@ -138,13 +140,6 @@ fn keys_without_meaning_are_refused() {
     refused(&format!("{TILE}value_bound = 1"), &["`value_bound`", "`accuracy = \"f16\"`"]);
 }
 
-#[test]
-fn step_kernels_and_chunk_kernels_are_told_apart() {
-    for entry in LIBRARY {
-        refused(entry.text, &["unknown value `kernel`"]);
-    }
-}
-
 /// A spec with every conditional field in play.
 fn bases() -> Vec<ChunkSpec> {
     let bounded = TILE.replace("log_decay_per_channel", "bounded_sigmoid");
@@ -190,7 +185,8 @@ fn every_field_moves_name_and_hash() {
     for base in bases() {
         for field in base.kernel().fields() {
             let Some(value) = base.settings().get(field.key) else { continue };
-            let changed = flip(&base, field.key, other(field.kind, value));
+            let changed = Spec::Chunk(flip(&base, field.key, other(field.kind, value)));
+            let base = Spec::Chunk(base);
             assert_ne!(changed.spec_hash(), base.spec_hash(), "{} and the hash", field.key);
             // Target and family: beside the name, or at its front.
             let moves = changed.name() != base.name();
@@ -204,11 +200,11 @@ fn every_field_moves_name_and_hash() {
             flipped.insert((base.kernel().name(), field.key));
         }
     }
-    for &kernel in ChunkKernel::ALL {
+    for kernel in [KernelKind::ChunkTile, KernelKind::ChunkScan, KernelKind::ChunkFused] {
         for field in kernel
             .fields()
             .iter()
-            .filter(|field| field.key != "value_bound" || kernel == ChunkKernel::Scan)
+            .filter(|field| field.key != "value_bound" || kernel == KernelKind::ChunkScan)
         {
             assert!(
                 flipped.contains(&(kernel.name(), field.key))
@@ -222,7 +218,7 @@ fn every_field_moves_name_and_hash() {
 
 #[test]
 fn names_are_symbols_that_lead_with_the_operation() {
-    let names: Vec<_> = bases().iter().map(ChunkSpec::name).collect();
+    let names: Vec<_> = bases().into_iter().map(|spec| Spec::Chunk(spec).name()).collect();
     assert_eq!(
         names[0],
         "kda_chunk_tile_bf16_split_log_decay_per_channel_lbm5_fixed_offset_hk4_grouped_hv8_k128_io_bf16_c32"
@@ -238,7 +234,7 @@ fn names_are_symbols_that_lead_with_the_operation() {
 fn defaults_move_neither_name_nor_hash() {
     let spelt =
         format!("{TILE}pad_dk = 8\npad_c = 4\nwaves = 4\nqk_l2norm = false\nbeta = \"given\"\n");
-    let (short, long) = (read(TILE), read(&spelt));
+    let (short, long) = (Spec::Chunk(read(TILE)), Spec::Chunk(read(&spelt)));
     assert_eq!((short.name(), short.spec_hash()), (long.name(), long.spec_hash()));
 }
 
@@ -260,10 +256,11 @@ proptest! {
             let key = lines[index].split(' ').next().unwrap_or_default().to_owned();
             for value in [number.to_string(), text.clone(), format!("\"{text}\"")] {
                 lines[index] = format!("{key} = {value}");
-                if let Ok(spec) = parse_chunk_spec("a.toml", &lines.join("\n")) {
+                if let Ok(spec @ Spec::Chunk(chunk)) = parse_spec("a.toml", &lines.join("\n")) {
                     let _violations = spec.check();
-                    prop_assert!(spec.lds_map().total_bytes() >= spec.lds_map().peak_bytes());
-                    prop_assert!(spec.name().starts_with(spec.common().family.name()));
+                    let _facts = spec.facts();
+                    prop_assert!(chunk.lds_map().total_bytes() >= chunk.lds_map().peak_bytes());
+                    prop_assert!(spec.name().starts_with(spec.family()));
                 }
             }
         }

@@ -10,8 +10,8 @@ use wavesmith_specs::chunk::{
     KdaChunkScanSpec, KdaTileSpec, ScanPart, TilePart, TokenLayout, lds_buffers,
 };
 use wavesmith_specs::{
-    ChunkKernel, Dtype, Family, HeadMap, LdsBuffer, LdsMap, Lifetime, Phase, Placement,
-    StateLayout, Target,
+    Dtype, Family, HeadMap, KernelKind, LdsBuffer, LdsMap, Lifetime, Phase, Placement, StateLayout,
+    Target,
 };
 
 const F16: Accuracy = Accuracy::F16 { value_bound: 100.0 };
@@ -208,17 +208,17 @@ fn published_overlays() {
     assert_eq!(long.total_bytes(), 123_648);
 }
 /// Every kernel, chunk and split of the tables.
-fn rows() -> Vec<(ChunkKernel, u32, u32)> {
-    let tiles = [16, 32, 64].map(|chunk| (ChunkKernel::Tile, chunk, 1));
+fn rows() -> Vec<(KernelKind, u32, u32)> {
+    let tiles = [16, 32, 64].map(|chunk| (KernelKind::ChunkTile, chunk, 1));
     let split = |kernel, chunk: u32| [1, 2, 4, 8].map(|splits| (kernel, chunk, splits));
-    let scans = [16, 32, 64].into_iter().flat_map(|chunk| split(ChunkKernel::Scan, chunk));
-    let fused = [16, 32].into_iter().flat_map(|chunk| split(ChunkKernel::Fused, chunk));
+    let scans = [16, 32, 64].into_iter().flat_map(|chunk| split(KernelKind::ChunkScan, chunk));
+    let fused = [16, 32].into_iter().flat_map(|chunk| split(KernelKind::ChunkFused, chunk));
     tiles.into_iter().chain(scans).chain(fused).collect()
 }
 
 fn spec(
     family: Family,
-    (kernel, chunk, splits): (ChunkKernel, u32, u32),
+    (kernel, chunk, splits): (KernelKind, u32, u32),
     accuracy: Accuracy,
     overlay: bool,
 ) -> ChunkSpec {
@@ -230,9 +230,12 @@ fn spec(
     };
     let carried = ChunkCommon { waves: 8 / splits, ..common };
     match kernel {
-        ChunkKernel::Tile => ChunkSpec::Tile(KdaTileSpec { common, tile }),
-        ChunkKernel::Scan => ChunkSpec::Scan(KdaChunkScanSpec { common: carried, scan }),
-        ChunkKernel::Fused => ChunkSpec::Fused(KdaChunkFusedSpec { common: carried, tile, scan }),
+        KernelKind::ChunkTile => ChunkSpec::Tile(KdaTileSpec { common, tile }),
+        KernelKind::ChunkScan => ChunkSpec::Scan(KdaChunkScanSpec { common: carried, scan }),
+        KernelKind::ChunkFused => {
+            ChunkSpec::Fused(KdaChunkFusedSpec { common: carried, tile, scan })
+        }
+        KernelKind::DecodeStep | KernelKind::ConvStep => panic!("{kernel} has no map"),
     }
 }
 
@@ -262,13 +265,13 @@ fn grouped(number: u64) -> String {
 fn table(family: Family, overlay: bool, scans: bool) -> String {
     let mut text = "| kernel | chunk | value splits | `bf16` | `bf16_split` | `f16` |\n|---|---|---|---|---|---|\n".to_owned();
     for row @ (kernel, chunk, splits) in rows() {
-        if kernel == ChunkKernel::Scan && !scans {
+        if kernel == KernelKind::ChunkScan && !scans {
             continue;
         }
         let cells = [Accuracy::Bf16, Accuracy::Bf16Split, F16]
             .map(|accuracy| cell(&spec(family, row, accuracy, overlay)));
         let splits =
-            if kernel == ChunkKernel::Tile { "–".to_owned() } else { splits.to_string() };
+            if kernel == KernelKind::ChunkTile { "–".to_owned() } else { splits.to_string() };
         text.push_str(&format!("| `{kernel}` | {chunk} | {splits} | {} |\n", cells.join(" | ")));
     }
     text
@@ -338,10 +341,11 @@ fn overlays_are_sound_and_tight() {
 
 #[test]
 fn an_overlay_says_who_follows_whom() {
-    let map = spec(Family::Kda, (ChunkKernel::Fused, 32, 2), Accuracy::Bf16, true).lds_map();
+    let map = spec(Family::Kda, (KernelKind::ChunkFused, 32, 2), Accuracy::Bf16, true).lds_map();
     let pairs: Vec<_> =
         map.handovers().iter().map(|(a, b)| (a.buffer.name, b.buffer.name)).collect();
     assert!(!pairs.is_empty());
-    let disjoint = spec(Family::Kda, (ChunkKernel::Fused, 32, 2), Accuracy::Bf16, false).lds_map();
+    let disjoint =
+        spec(Family::Kda, (KernelKind::ChunkFused, 32, 2), Accuracy::Bf16, false).lds_map();
     assert_eq!(disjoint.handovers().len(), 0);
 }

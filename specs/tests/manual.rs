@@ -22,13 +22,11 @@ fn manual() -> String {
         ("chunk tile", pages(rules::CHUNK_TILE)),
         ("chunk scan", pages(rules::CHUNK_SCAN)),
         ("chunk fused", pages(rules::CHUNK_FUSED)),
+        ("split prefill (tile and scan)", pages(rules::CHUNK_SPLIT)),
     ];
     let mut text = "# Rules\n\nWhat a spec must satisfy before any code is made. `wavesmith check SPEC` reports every \
                     broken rule with what was\nfound, the limit, its source and the nearest legal choice. This page is \
-                    made from the rules' own files.\n\nThe chunk kernels \
-                    (chunked prefill) are emitted in part so far: their rules are part of the library \
-                    (`is_valid_tile_spec`,\n`is_valid_scan_spec`, `is_valid_fused_spec`), and no verb reads their \
-                    specs.\n"
+                    made from the rules' own files.\n"
         .to_owned();
     let all: BTreeMap<_, _> = kernels.iter().flat_map(|(_, pages)| pages).collect();
     for (id, explanation) in all {

@@ -40,6 +40,7 @@ fn bases(kernel: KernelKind) -> Vec<Spec> {
             library_spec("gdn_decode_serial_gfx950.toml"),
         ],
         KernelKind::ConvStep => vec![library_spec("conv_step_bias_gfx950.toml")],
+        kernel => panic!("tests/chunk_files.rs has the bases of {kernel}"),
     }
 }
 

@@ -28,7 +28,8 @@ fn kernel_schema(kernel: KernelKind) -> Json {
         fields.iter().map(|field| (field.key.to_owned(), property(field))).collect();
     properties["kernel"]["enum"] = json!([kernel.name()]);
     let required = fields.iter().filter(|field| field.presence == Presence::Required);
-    let companions: Vec<Json> = fields.iter().filter_map(|field| companion(field)).collect();
+    let companions: Vec<Json> =
+        fields.iter().filter_map(|field| companion(field, &fields)).collect();
     let mut schema = json!({
         "title": kernel.name(),
         "properties": properties,
@@ -67,17 +68,14 @@ fn property(field: &Field) -> Json {
 }
 
 /// A field that goes with a value of another: required or allowed with it, refused without it.
-fn companion(field: &Field) -> Option<Json> {
+fn companion(field: &Field, fields: &[&Field]) -> Option<Json> {
     let Presence::With { key, values, default } = field.presence else { return None };
     let needed = match values {
         [only] => json!({ "const": only }),
         _ => json!({ "enum": values }),
     };
     let mut with = json!({ "properties": { key: needed } });
-    let other = HEADER_FIELDS
-        .iter()
-        .chain(KernelKind::DecodeStep.fields())
-        .find(|other| other.key == key)?;
+    let other = fields.iter().find(|other| other.key == key)?;
     let is_default = |value: &&'static str| other.fixed_default() == Some(Value::Name(value));
     if !values.iter().any(is_default) {
         with["required"] = json!([key]);

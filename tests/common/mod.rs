@@ -25,9 +25,10 @@ impl Subject {
         let problem = self.spec.problem(&[format!("batch={batch}")]).unwrap();
         let case = Case::generate(&self.spec, &problem, &Sample { gates, seed }).unwrap();
         let mut device = harness::emulated(self.spec.target());
+        let tensors = case.tensors().unwrap();
         let name = format!("{} {} batch {batch} {gates:?}", self.spec.target(), self.spec.name());
         let execution =
-            harness::execute(&mut device, &self.code_object, &self.spec, &problem, &case.tensors())
+            harness::execute(&mut device, &[&self.code_object], &self.spec, &problem, &tensors)
                 .unwrap_or_else(|e| panic!("{name}: {e}"));
         for report in execution.launches.iter().filter_map(|launch| launch.emulated.as_ref()) {
             assert!(report.findings.is_empty(), "{name}: {}", report.findings[0]);

@@ -1,9 +1,11 @@
 //! Tensors for prefill problems.
 
-use specs::Dtype;
+use specs::chunk::{BetaForm, ChunkGate};
+use specs::{Dtype, Gate, PrefillProblem};
 
-use super::{GateRange, Generator, Random};
-use crate::prefill::{Beta, Layouts, Problem};
+use super::{GateRange, Generator, Random, Sample};
+use crate::prefill::case::{ends, has_bias};
+use crate::prefill::{Beta, Case, Kernels, Layouts, Problem};
 use crate::{DeltaShape, GateInput};
 
 /// Which tensors to generate for a prefill problem.
@@ -88,4 +90,57 @@ pub fn prefill(
         problem.initial_state = Some((0..states).map(|_| random.normal() as f32).collect());
     }
     problem
+}
+
+/// Least log decay of generated gates where the kernel has none of its own: a scan kernel alone.
+const SCAN_LEAST_GATE: f32 = -5.0;
+
+/// Tensors for prefill kernels: q and k of unit length a head, or of many lengths where the kernel norms them; v
+/// and states N(0, 1); step sizes in (0, 1), or N(0, 1) before their sigmoid. Given gates stay above the bound that the
+/// spec promises.
+pub fn prefill_case(kernels: Kernels, problem: &PrefillProblem, sample: &Sample) -> Case {
+    let shape = kernels.shape(problem);
+    let (gates, bound) = gates_of(&kernels, sample.gates);
+    let initial_state = kernels.has_initial_state();
+    let of = PrefillSample { gates, beta: (0.01, 0.99), initial_state, seed: sample.seed };
+    let mut made = prefill(shape, Some(ends(problem)), kernels.common.dtype, &of);
+    made.scale = problem.scale;
+    if let (GateInput::LogDecay(g), Some(bound)) = (&mut made.gate, bound) {
+        g.iter_mut().for_each(|g| *g = g.max(bound));
+    }
+    let Some(tile) = &kernels.tile else { return Case { kernels, problem: made } };
+    if let (GateInput::Softplus(raw) | GateInput::BoundedSigmoid { raw, .. }, false) =
+        (&mut made.gate, has_bias(tile.gate))
+    {
+        raw.dt_bias.fill(0.0);
+    }
+    let steps = Generator { seed: sample.seed, dtype: tile.beta_dtype };
+    let raw = || steps.normal("beta", shape.beta_len(), 0.0);
+    made.beta = match tile.beta {
+        BetaForm::Given => Beta::Given(steps.uniform("beta", shape.beta_len(), of.beta)),
+        BetaForm::Sigmoid => Beta::Sigmoid(raw()),
+        BetaForm::TwiceSigmoid => Beta::TwiceSigmoid(raw()),
+    };
+    if tile.qk_l2norm {
+        let make = Generator { seed: sample.seed, dtype: kernels.common.dtype };
+        let rows = |name| make.normal(name, shape.qk_len(), 0.0);
+        (made.q, made.k, made.l2_norm) = (rows("q"), rows("k"), true);
+    }
+    Case { kernels, problem: made }
+}
+
+/// How gates are made, and what given ones are at least.
+fn gates_of(kernels: &Kernels, range: GateRange) -> (PrefillGates, Option<f32>) {
+    let (gate, bound) = match kernels.tile.map(|tile| tile.gate) {
+        None => (Gate::LogDecay, Some(SCAN_LEAST_GATE)),
+        Some(ChunkGate::LogDecayPerHead) => (Gate::LogDecay, None),
+        Some(ChunkGate::LogDecayPerChannel { lower_bound_nats }) => {
+            (Gate::LogDecay, Some(lower_bound_nats))
+        }
+        Some(ChunkGate::BoundedSigmoid { lower_bound_nats, .. }) => {
+            (Gate::BoundedSigmoid { lower_bound_nats }, None)
+        }
+        Some(ChunkGate::Softplus { .. }) => (Gate::Softplus, None),
+    };
+    (PrefillGates::Raw(gate, range), bound)
 }

@@ -1,36 +1,24 @@
 //! The keys of prefill spec files.
 
-use super::{AccuracyKind, BetaForm, ChunkGateKind, ChunkKernel, DecayForm, TokenLayout};
+use super::{AccuracyKind, BetaForm, ChunkGateKind, DecayForm, TokenLayout};
 use crate::choice::Choice;
 use crate::decode_step::{Family, HeadMap, StateLayout};
 use crate::element::Dtype;
-use crate::field::{Field, FieldKind, InName, Presence, SCHEMA, Value};
+use crate::field::{Field, FieldKind, InName, Presence, Value};
 use crate::field::{target_field, wave_width_field, waves_field};
 
-/// The keys that every prefill spec file starts with.
-pub(super) const HEADER: &[Field] = &[
-    required("schema", "number of the file format", FieldKind::Constant(SCHEMA), InName::Never),
-    required("kind", "what the file describes", FieldKind::Choice(&["spec"]), InName::Never),
-    required(
-        "kernel",
-        "which kernel this is a spec of",
-        FieldKind::Choice(ChunkKernel::NAMES),
-        InName::Never,
-    ),
-];
-
 /// The keys of a tile kernel.
-pub(super) const TILE: &[Field] = &joined::<
+pub(crate) const TILE: &[Field] = &joined::<
     { IDENTITY.len() + GATES.len() + ROWS.len() + TILES.len() + GEOMETRY.len() },
 >(&[IDENTITY, GATES, ROWS, TILES, GEOMETRY]);
 
 /// The keys of a scan kernel.
-pub(super) const SCAN: &[Field] = &joined::<
+pub(crate) const SCAN: &[Field] = &joined::<
     { IDENTITY.len() + ROWS.len() + STATE.len() + GEOMETRY.len() },
 >(&[IDENTITY, ROWS, STATE, GEOMETRY]);
 
 /// The keys of a fused kernel.
-pub(super) const FUSED: &[Field] = &joined::<
+pub(crate) const FUSED: &[Field] = &joined::<
     { IDENTITY.len() + GATES.len() + ROWS.len() + STATE.len() + TILES.len() + GEOMETRY.len() },
 >(&[IDENTITY, GATES, ROWS, STATE, TILES, GEOMETRY]);
 

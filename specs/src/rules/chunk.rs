@@ -14,16 +14,19 @@ mod lds_pitch;
 mod matrix_atoms;
 mod overlay_prefetch;
 mod solve_blocks;
+mod split_pair;
 mod value_bound;
 mod value_panels;
 mod value_splits;
 mod wave_panels;
 mod zero_padding;
 
-use super::{gate_lower_bound, head_groups, sizes, wave_count, wave_width, workgroup_size};
+use super::{
+    gate_lower_bound, grid_size, head_groups, sizes, wave_count, wave_width, workgroup_size,
+};
 use crate::chunk::lds_buffers;
 use crate::chunk::{
-    ChunkParts, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, ScanPart, TilePart,
+    ChunkParts, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, ScanPart, Split, TilePart,
 };
 use crate::lds_map::{LdsMap, Placement};
 use crate::rule::Rule;
@@ -34,6 +37,7 @@ pub const CHUNK_TILE: &[Rule<KdaTileSpec>] = &[
     sizes::rule(),
     head_groups::rule(),
     chunk_heads::rule(),
+    grid_size::rule(),
     chunk_dtype::rule(),
     chunk_length::rule(),
     chunk_gate::rule(),
@@ -59,6 +63,7 @@ pub const CHUNK_SCAN: &[Rule<KdaChunkScanSpec>] = &[
     chunk_target::rule(),
     sizes::rule(),
     chunk_heads::rule(),
+    grid_size::rule(),
     chunk_dtype::rule(),
     chunk_length::rule(),
     value_bound::rule(),
@@ -80,6 +85,7 @@ pub const CHUNK_FUSED: &[Rule<KdaChunkFusedSpec>] = &[
     sizes::rule(),
     head_groups::rule(),
     chunk_heads::rule(),
+    grid_size::rule(),
     chunk_dtype::rule(),
     chunk_length::rule(),
     chunk_gate::rule(),
@@ -102,6 +108,9 @@ pub const CHUNK_FUSED: &[Rule<KdaChunkFusedSpec>] = &[
     lds_bytes::rule(),
     groups_per_cu::rule(),
 ];
+
+/// The rules of a tile and a scan kernel as one split prefill, beside those of each.
+pub const CHUNK_SPLIT: &[Rule<Split>] = &[split_pair::RULE];
 
 /// What to change so that the LDS map becomes smaller: an overlay, then more value splits, where that helps.
 fn way_out<S: ChunkParts>(spec: &S) -> String {

@@ -1,24 +1,56 @@
 //! A launch has at most 65,535 workgroups in y. Value heads are the grid's y axis, and the driver takes no
 //! more there; the batch, the z axis, has the same limit, checked with the problem.
 
+use crate::chunk::ChunkParts;
 use crate::decode_step::DecodeStepSpec;
 use crate::plan::MAX_GRID_YZ;
 use crate::rule::{Rule, Violation};
 
-pub(crate) const RULE: Rule<DecodeStepSpec> =
-    Rule { id: "grid_size", file: include_str!("grid_size.rs"), check };
+const ID: &str = "grid_size";
 
-fn check(spec: &DecodeStepSpec) -> Vec<Violation> {
-    let legal = spec.value_heads <= MAX_GRID_YZ;
+/// Heads of a spec.
+pub(crate) trait Heads {
+    /// Key heads, of kernels that read keys.
+    fn key_heads(&self) -> Option<u32>;
+    /// Value heads.
+    fn value_heads(&self) -> u32;
+}
+
+impl Heads for DecodeStepSpec {
+    fn key_heads(&self) -> Option<u32> {
+        Some(self.key_heads)
+    }
+
+    fn value_heads(&self) -> u32 {
+        self.value_heads
+    }
+}
+
+impl<S: ChunkParts> Heads for S {
+    fn key_heads(&self) -> Option<u32> {
+        self.tile().map(|tile| tile.key_heads)
+    }
+
+    fn value_heads(&self) -> u32 {
+        self.common().value_heads
+    }
+}
+
+pub(crate) const fn rule<S: Heads>() -> Rule<S> {
+    Rule { id: ID, file: include_str!("grid_size.rs"), check: check::<S> }
+}
+
+fn check<S: Heads>(spec: &S) -> Vec<Violation> {
+    let legal = spec.value_heads() <= MAX_GRID_YZ;
     if legal { Vec::new() } else { vec![violation(spec)] }
 }
 
-fn violation(spec: &DecodeStepSpec) -> Violation {
-    let key_heads = spec.key_heads.clamp(1, MAX_GRID_YZ);
+fn violation<S: Heads>(spec: &S) -> Violation {
+    let key_heads = spec.key_heads().unwrap_or(1).clamp(1, MAX_GRID_YZ);
     Violation {
-        rule: RULE.id,
+        rule: ID,
         field: "value_heads",
-        got: spec.value_heads.to_string(),
+        got: spec.value_heads().to_string(),
         limit: format!("at most {MAX_GRID_YZ}"),
         unit: "workgroups in y",
         source: "ROCr agent information, maximum grid dimensions",

@@ -2,8 +2,9 @@
 //! state mirror and the tiles of one workgroup do not fit beside each other, so 64 is for the tile and the
 //! scan kernel only.
 
-use crate::chunk::{ChunkKernel, ChunkParts};
+use crate::chunk::ChunkParts;
 use crate::rule::{Rule, Violation};
+use crate::spec::KernelKind;
 
 const ID: &str = "chunk_length";
 
@@ -11,10 +12,10 @@ pub(crate) const fn rule<S: ChunkParts>() -> Rule<S> {
     Rule { id: ID, file: include_str!("chunk_length.rs"), check: check::<S> }
 }
 
-fn legal(kernel: ChunkKernel) -> &'static [u32] {
+fn legal(kernel: KernelKind) -> &'static [u32] {
     match kernel {
-        ChunkKernel::Tile | ChunkKernel::Scan => &[16, 32, 64],
-        ChunkKernel::Fused => &[16, 32],
+        KernelKind::ChunkTile | KernelKind::ChunkScan => &[16, 32, 64],
+        _ => &[16, 32],
     }
 }
 

@@ -2,8 +2,6 @@
 //! what gfx1100's WMMA and its 64 KiB need (other panels, smaller slices of V, another order of sums) is not
 //! specified yet, so a spec for gfx1100 is refused by name, whatever its sizes.
 
-use isa::Target;
-
 use crate::chunk::ChunkParts;
 use crate::rule::{Rule, Violation};
 
@@ -14,20 +12,20 @@ pub(crate) const fn rule<S: ChunkParts>() -> Rule<S> {
 }
 
 fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
-    match spec.common().target {
-        Target::Gfx950 => Vec::new(),
-        target @ Target::Gfx1100 => vec![Violation {
-            rule: ID,
-            field: "target",
-            got: target.to_string(),
-            limit: Target::Gfx950.to_string(),
-            unit: "chip",
-            source: "the prefill kernels' contract",
-            hint:
-                "take target = \"gfx950\"; on gfx1100 a decode step a token gives the same result"
-                    .to_owned(),
-        }],
+    let (target, legal) = (spec.common().target, S::KERNEL.targets());
+    if legal.contains(&target) {
+        return Vec::new();
     }
+    vec![Violation {
+        rule: ID,
+        field: "target",
+        got: target.to_string(),
+        limit: legal.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "),
+        unit: "chip",
+        source: "the prefill kernels' contract",
+        hint: "take target = \"gfx950\"; on gfx1100 a decode step a token gives the same result"
+            .to_owned(),
+    }]
 }
 
 #[cfg(test)]

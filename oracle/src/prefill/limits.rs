@@ -1,0 +1,76 @@
+//! How far the outputs of prefill kernels may be from float64, as `rmse_ratio`, by accuracy form.
+
+use specs::chunk::AccuracyKind;
+
+/// The most that one rounding of a normal number to bf16 costs, relative to it: u / (1 + u) with u = 2⁻⁸. A floor
+/// above it means that the reference lies among the subnormal numbers, where a kernel that stores bf16 says nothing.
+pub const BF16_WORST_ROUNDING: f64 = 1.0 / 257.0;
+
+/// A limit that may grow with the floor of its output, up to a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OutputLimit {
+    /// This, whatever the floor is.
+    Flat(f64),
+    /// So many times the floor, which counts as [`BF16_WORST_ROUNDING`] at most.
+    TimesFloor(f64),
+}
+
+impl OutputLimit {
+    /// The limit of an output whose rounding alone costs `floor`.
+    pub fn at(self, floor: f64) -> f64 {
+        match self {
+            OutputLimit::Flat(limit) => limit,
+            OutputLimit::TimesFloor(times) => times * floor.min(BF16_WORST_ROUNDING),
+        }
+    }
+}
+
+/// The limits of an accuracy form.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Of o.
+    pub o: OutputLimit,
+    /// Of the final state.
+    pub state: f64,
+    /// Of every stage tensor; of A and Aqk below and on their diagonals apart.
+    pub stages: f64,
+}
+
+impl Limits {
+    /// Those of a form. The figures behind them are in `docs/kernels/kda.md`, *Accuracy forms*:
+    ///
+    /// * `bf16`: the worst that the rounding model gives with K = 128 and step sizes up to 1 is 4.2e-3 (o) and
+    ///   3.8e-3 (state); 4.4e-3 and 3.6e-3 are what published kernels of this form reach or miss by a little.
+    ///   Stage tensors are one rounding of products of once rounded factors: √3 roundings of 1.66e-3, and what the
+    ///   solve adds.
+    /// * `bf16_split`: o at its floor; 12 % for the values between two numbers that an error of 1e-5 moves. The
+    ///   state's worst in the model is 9.7e-6; stage tensors are limited by the sums of gates in f32, 160 of log2
+    ///   with an ulp of 1.5e-5.
+    /// * `f16`: one rounding to 11 bits a tile.
+    pub fn of(accuracy: AccuracyKind) -> Limits {
+        match accuracy {
+            AccuracyKind::Bf16 => {
+                Limits { o: OutputLimit::Flat(4.4e-3), state: 3.6e-3, stages: 4e-3 }
+            }
+            AccuracyKind::Bf16Split => {
+                Limits { o: OutputLimit::TimesFloor(1.12), state: 1.5e-5, stages: 2e-5 }
+            }
+            AccuracyKind::F16 => {
+                Limits { o: OutputLimit::TimesFloor(1.12), state: 5e-4, stages: 5e-4 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_floor_among_subnormals_widens_no_limit() {
+        let split = Limits::of(AccuracyKind::Bf16Split).o;
+        assert_eq!(split.at(1.66e-3), 1.12 * 1.66e-3);
+        assert!(split.at(0.3) < 4.4e-3 && split.at(f64::INFINITY) < 4.4e-3);
+        assert_eq!(Limits::of(AccuracyKind::Bf16).o.at(0.3), 4.4e-3);
+    }
+}

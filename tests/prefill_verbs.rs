@@ -1,0 +1,201 @@
+//! Chunked prefill through the path that users take: library specs, their plans and kernels, the verbs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use dsl::ir::{Access, Param, ParamKind, Scalar};
+use serde_json::Value;
+use specs::{ArgumentKind, Element, Job, LIBRARY, Problem, Role, Spec};
+use wavesmith::{emitted, pipeline};
+
+fn wavesmith(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wavesmith"))
+        .args(args)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("the binary runs")
+}
+
+fn text(output: &Output) -> String {
+    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    format!("{out}{err}")
+}
+
+fn json(args: &[&str]) -> Value {
+    let output = wavesmith(&[args, &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output));
+    serde_json::from_slice(&output.stdout).expect("stdout is one JSON document")
+}
+
+/// A call must end with this code and these words, without a panic.
+#[track_caller]
+fn ends(args: &[&str], code: i32, words: &[&str]) {
+    let output = wavesmith(args);
+    let message = text(&output);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {message}");
+    assert!(!message.contains("panicked"), "{args:?}: {message}");
+    for word in words {
+        assert!(message.contains(word), "{args:?}: no '{word}' in: {message}");
+    }
+}
+
+fn library(name: &str) -> String {
+    format!("specs/library/{name}_gfx950.toml")
+}
+
+/// Every prefill spec of the library.
+fn prefill_specs() -> Vec<(&'static str, Spec)> {
+    let all = LIBRARY.iter().map(|entry| (entry.file, entry.spec().expect("readable")));
+    all.filter(|(_, spec)| matches!(spec, Spec::Chunk(_))).collect()
+}
+
+/// Kernels take their arguments from their own declarations, plans from the spec's signature.
+#[test]
+fn kernels_take_the_arguments_of_their_signatures() {
+    for (file, spec) in prefill_specs() {
+        let kernel = pipeline::kernel(&spec).expect("library specs have kernels");
+        let want: Vec<_> = spec.signature().arguments.iter().map(signature_row).collect();
+        let got: Vec<_> = kernel.params.iter().map(param_row).collect();
+        assert_eq!(got, want, "{file}");
+    }
+}
+
+type Row = (String, Option<Scalar>, Option<Access>);
+
+fn param_row(param: &Param) -> Row {
+    match &param.kind {
+        ParamKind::Buffer { elem, access, .. } => (param.name.clone(), Some(*elem), Some(*access)),
+        ParamKind::Scalar(scalar) => (param.name.clone(), Some(*scalar), None),
+    }
+}
+
+fn signature_row(argument: &specs::Argument) -> Row {
+    let ArgumentKind::Buffer(buffer) = &argument.kind else {
+        return (argument.name.to_owned(), Some(Scalar::F32), None);
+    };
+    let elem = match buffer.element {
+        Element::F32 => Scalar::F32,
+        Element::Bf16 => Scalar::Bf16,
+        Element::F16 => Scalar::F16,
+        Element::I32 => Scalar::I32,
+    };
+    let access = match buffer.access {
+        specs::Access::ReadOnly => Access::ReadOnly,
+        specs::Access::WriteOnly => Access::WriteOnly,
+        specs::Access::ReadWrite => Access::ReadWrite,
+    };
+    (argument.name.to_owned(), Some(elem), Some(access))
+}
+
+/// The kernel of one spec under the name of another: its LDS is not what the other one's map says.
+#[test]
+fn a_broken_promise_is_found_in_the_object() {
+    let spec = |name| pipeline::legal_spec(Path::new(&library(name))).expect("legal");
+    let (two, wide) = (spec("kda_chunk_scan_varlen"), spec("kda_chunk_scan"));
+    let artefacts = pipeline::compile(&two).expect("its own object keeps its promises");
+    assert_eq!(emitted::check(&two, &artefacts.code_object), Ok(()));
+    let mut kernel = pipeline::kernel(&two).expect("a kernel");
+    kernel.name = wide.name();
+    let artefacts =
+        emit::llvm::compile(&kernel, &emit::llvm::Options::default()).expect("an object");
+    let broken =
+        emitted::check(&wide, &artefacts.code_object).expect_err("another map").to_string();
+    let maps = [&two, &wide].map(|spec| spec.lds_map().expect("a map").total_bytes().to_string());
+    assert!(maps.iter().all(|bytes| broken.contains(bytes)), "{broken} {maps:?}");
+}
+
+/// What every output of a run must show.
+#[track_caller]
+fn passed(report: &Value, outputs: &[&str]) {
+    assert_eq!((&report["passed"], &report["findings"]), (&true.into(), &Value::Array(vec![])));
+    let all = report["outputs"].as_object().expect("outputs");
+    for name in outputs {
+        assert_eq!(all[*name]["passed"], true, "{name}: {}", all[*name]);
+    }
+    let named = outputs.iter().map(|name| (*name).to_owned());
+    let halves = outputs.iter().map(|name| format!("{name}_low"));
+    let known: Vec<String> = named.chain(halves).collect();
+    assert!(all.keys().all(|name| known.contains(name)), "{:?}", all.keys());
+}
+
+const STAGES: [&str; 6] = ["a", "aqk", "dec", "gk", "gq", "kt"];
+
+#[test]
+fn kernels_run_alone_and_together() {
+    let small = ["--problem", "tokens=33"];
+    let tile = json(&[&["run", &library("kda_chunk_tile_raw")], small.as_slice()].concat());
+    passed(&tile, &STAGES);
+    let scan = json(&[&["run", &library("kda_chunk_scan_varlen")], small.as_slice()].concat());
+    passed(&scan, &["o", "ht"]);
+    let fused = json(&[&["run", &library("kda_chunk_fused_raw")], small.as_slice()].concat());
+    passed(&fused, &["o", "ht"]);
+}
+
+/// Empty sequences at every place, one of one token and one with a tail, as one split run.
+#[test]
+fn packed_sequences_run_split() {
+    let (tile, scan) = (library("kda_chunk_tile_raw"), library("kda_chunk_scan_varlen"));
+    let report = json(&["run", &tile, &scan, "--problem", "lengths=0,1,0,33,0", "--gates", "weak"]);
+    passed(&report, &[STAGES.as_slice(), &["o", "ht"]].concat());
+    let launches = report["launches"].as_array().expect("launches");
+    assert_eq!(launches.len(), 2);
+    assert_eq!(report["problem"]["lengths"], serde_json::json!([0, 1, 0, 33, 0]));
+    // No token at all: states pass through, and no tile is made.
+    let empty = json(&["run", &tile, &scan, "--problem", "lengths=0,0"]);
+    passed(&empty, &[STAGES.as_slice(), &["o", "ht"]].concat());
+    assert_eq!(empty["launches"].as_array().expect("launches").len(), 1);
+    assert_eq!(empty["outputs"]["ht"]["rmse_ratio"], 0.0);
+}
+
+#[test]
+fn jobs_that_are_none_are_refused() {
+    let (tile, scan) = (library("kda_chunk_tile_raw"), library("kda_chunk_scan_varlen"));
+    ends(&["run", &scan, &tile], 2, &["chunk_scan, chunk_tile", "then a chunk_scan"]);
+    let other = library("kda_chunk_scan");
+    ends(
+        &["run", &tile, &other],
+        1,
+        &["split_pair", "value_heads", "8 in the scan", "4, as the tile"],
+    );
+    ends(&["run", &tile], 0, &["passed"]);
+    ends(&["run", &tile, "--problem", "tokens=0"], 1, &["tokens", "got 0", "scan kernel"]);
+}
+
+#[test]
+fn lengths_are_judged_by_name() {
+    let (tile, scan) = (library("kda_chunk_tile"), library("kda_chunk_scan"));
+    let run = |assignment: &str, code: i32, words: &[&str]| {
+        ends(&["run", &tile, &scan, "--problem", assignment], code, words);
+    };
+    run("tokens=-1", 2, &["tokens", "'-1'", "0 to 2147483647"]);
+    run("tokens=4294967295", 1, &["tokens", "4294967295", "at most 2147483647"]);
+    run("tokens=2147483647", 1, &["limit of 2147483648 bytes", "reduce batch or tokens"]);
+    run("tokens=99999999999999999999", 2, &["tokens", "whole number"]);
+    run("batch=0", 1, &["batch", "1 to 65535"]);
+    run("batch=65536", 1, &["batch", "65536", "1 to 65535"]);
+    run("lengths=3,4", 2, &["unknown parameter", "batch, scale, tokens"]);
+    run("scale=nan", 1, &["scale", "finite"]);
+    let (tile, scan) = (library("kda_chunk_tile_raw"), library("kda_chunk_scan_varlen"));
+    ends(&["run", &tile, &scan, "--problem", "lengths=3,x"], 2, &["lengths", "'x'", "33,0,100"]);
+    let both = ["run", &tile, &scan, "--problem", "lengths=3", "--problem", "tokens=3"];
+    ends(&both, 2, &["tokens", "lengths says"]);
+    ends(&["run", &tile, &scan, "--problem", "lengths="], 2, &["lengths", "''"]);
+}
+
+#[test]
+fn check_shows_the_map_by_buffer() {
+    let file = library("kda_chunk_fused_bf16");
+    ends(
+        &["check", &file],
+        0,
+        &["133,760 bytes, 1 a CU", "LDS map", "copy of the state", "mirror to readout"],
+    );
+    let facts = json(&["check", &file]);
+    let map = facts[0]["facts"]["lds_map"]["buffers"].as_array().expect("buffers");
+    assert!(map.iter().any(|buffer| buffer["name"] == "s" && buffer["offset"] == 88_704));
+    assert_eq!(facts[0]["facts"]["lds_bytes"], 133_760);
+}
+
+fn reference(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/reference/{name}.safetensors"))
+}
