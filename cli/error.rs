@@ -190,6 +190,7 @@ impl CliError {
             // The launch is right, but the emulator cannot do what the kernel's descriptor asks for.
             CliError::Refused(LaunchError::Descriptor { .. }) => 1,
             CliError::Refused(_) => 2,
+            CliError::Oracle(error) if error.is_about_values() => 2,
             CliError::BrokenRules { .. }
             | CliError::TooLarge { .. }
             | CliError::Plan(_)

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use dsl::ir::{Access, Param, ParamKind, Scalar};
 use serde_json::Value;
-use specs::{ArgumentKind, Element, Job, LIBRARY, Problem, Role, Spec};
+use specs::{ArgumentKind, Element, LIBRARY, Spec};
 use wavesmith::{emitted, pipeline};
 
 fn wavesmith(args: &[&str]) -> Output {
@@ -91,7 +91,7 @@ fn signature_row(argument: &specs::Argument) -> Row {
 #[test]
 fn a_broken_promise_is_found_in_the_object() {
     let spec = |name| pipeline::legal_spec(Path::new(&library(name))).expect("legal");
-    let (two, wide) = (spec("kda_chunk_scan_varlen"), spec("kda_chunk_scan"));
+    let (two, wide) = (spec("kda_chunk_scan_c16"), spec("kda_chunk_scan_bf16"));
     let artefacts = pipeline::compile(&two).expect("its own object keeps its promises");
     assert_eq!(emitted::check(&two, &artefacts.code_object), Ok(()));
     let mut kernel = pipeline::kernel(&two).expect("a kernel");
@@ -198,4 +198,112 @@ fn check_shows_the_map_by_buffer() {
 
 fn reference(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/reference/{name}.safetensors"))
+}
+
+fn data_spec(name: &str) -> String {
+    format!("tests/data/specs/{name}_gfx950.toml")
+}
+
+/// Another project's float64 results, beside the references of this one.
+#[test]
+fn files_of_token_sequences_are_run_and_compared() {
+    let file = |name: &str| reference(name).display().to_string();
+    let both = |report: &Value| {
+        for name in ["o", "ht"] {
+            assert_eq!(report["expected"][name]["passed"], true, "{}", report["expected"][name]);
+        }
+    };
+    let [tile, scan] = ["kda_varlen_tile", "kda_varlen_scan"].map(data_spec);
+    let packed = json(&["run", &tile, &scan, "--inputs", &file("kda_varlen")]);
+    passed(&packed, &[STAGES.as_slice(), &["o", "ht"]].concat());
+    assert_eq!(packed["problem"]["lengths"], serde_json::json!([31, 69, 1, 63]));
+    both(&packed);
+    let raw = json(&["run", &data_spec("kda_chain_fused"), "--inputs", &file("kda_chain_lb")]);
+    passed(&raw, &["o", "ht"]);
+    assert_eq!(raw["uncompared"], serde_json::json!(["expected.g"]));
+    both(&raw);
+    let gva = json(&["run", &data_spec("gdn_t64_gva_fused"), "--inputs", &file("gdn_t64_gva")]);
+    passed(&gva, &["o", "ht"]);
+    both(&gva);
+    let packed = file("kda_varlen");
+    ends(
+        &["run", &data_spec("kda_chain_fused"), "--inputs", &packed],
+        2,
+        &["cu_seqlens", "varlen"],
+    );
+    ends(&["run", &scan, "--inputs", &packed], 2, &["gk", "is missing"]);
+    let said = ["run", &tile, &scan, "--inputs", &packed, "--problem", "lengths=164"];
+    ends(&said, 2, &["lengths=164", "31,69,1,63"]);
+}
+
+/// The file with elements of a tensor replaced.
+fn spoilt(folder: &Path, name: &str, tensor: &str, change: impl Fn(&mut [u8])) -> String {
+    let bytes = std::fs::read(reference(name)).expect("a reference case");
+    let (start, header) = safetensors::SafeTensors::read_metadata(&bytes).expect("a header");
+    let info = header.info(tensor).expect("a tensor of the case");
+    let mut changed = bytes.clone();
+    // Eight bytes of length lie before the header.
+    let (from, to) = info.data_offsets;
+    change(&mut changed[8 + start + from..8 + start + to]);
+    let path = folder.join("spoilt.safetensors");
+    std::fs::write(&path, changed).expect("a folder for tests");
+    path.display().to_string()
+}
+
+#[test]
+fn inputs_that_break_the_contract_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [tile, scan] = ["kda_varlen_tile", "kda_varlen_scan"].map(data_spec);
+    let f32_at = |bytes: &mut [u8], index: usize, value: f32| {
+        bytes[4 * index..4 * index + 4].copy_from_slice(&value.to_le_bytes());
+    };
+    let refuses = |file: &str, words: &[&str]| {
+        ends(&["run", &tile, &scan, "--inputs", file], 2, words);
+    };
+    let of = |tensor: &str, index: usize, value: f32| {
+        spoilt(folder.path(), "kda_varlen", tensor, |bytes| f32_at(bytes, index, value))
+    };
+    refuses(&of("g", 7, f32::NAN), &["log decay 7 is NaN"]);
+    refuses(&of("g", 7, 0.5), &["log decay 7 is 0.5", "at most 0"]);
+    refuses(&of("g", 9, -6.0), &["log decay 9 is -6", "gate_lower_bound_nats = -5"]);
+    refuses(&of("h0", 3, f32::INFINITY), &["'h0'", "is inf", "finite"]);
+    let nan = half::bf16::NAN.to_le_bytes();
+    let v = spoilt(folder.path(), "kda_varlen", "v", |bytes| bytes[4..6].copy_from_slice(&nan));
+    refuses(&v, &["'v', element 2 is NaN"]);
+    let ends_of = |ends: [i64; 5]| {
+        spoilt(folder.path(), "kda_varlen", "cu_seqlens", |bytes| {
+            bytes.copy_from_slice(&ends.map(i64::to_le_bytes).concat());
+        })
+    };
+    refuses(&ends_of([0, 31, 30, 101, 164]), &["cu_seqlens", "31 and then 30"]);
+    refuses(&ends_of([1, 31, 100, 101, 164]), &["cu_seqlens", "takes 0"]);
+    refuses(&ends_of([0, 31, 100, 101, 163]), &["cu_seqlens", "ends at 163", "164 tokens"]);
+}
+
+/// Outputs so small that bf16 holds them coarsely must not pass by their own coarseness.
+#[test]
+fn badly_scaled_inputs_fail() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scaled = |bytes: &mut [u8]| {
+        for value in bytes.as_chunks_mut::<2>().0 {
+            let tiny = half::bf16::from_le_bytes(*value).to_f32() * 2f32.powi(-128);
+            *value = half::bf16::from_f32(tiny).to_le_bytes();
+        }
+    };
+    let zeros = |bytes: &mut [u8]| bytes.fill(0);
+    let first = spoilt(folder.path(), "gdn_t64_gva", "v", scaled);
+    let bytes = std::fs::read(&first).expect("the file");
+    let copy = folder.path().join("first.safetensors");
+    std::fs::write(&copy, &bytes).expect("a copy");
+    let (start, header) = safetensors::SafeTensors::read_metadata(&bytes).expect("a header");
+    let (from, to) = header.info("h0").expect("a state").data_offsets;
+    let mut both = bytes.clone();
+    zeros(&mut both[8 + start + from..8 + start + to]);
+    std::fs::write(&copy, both).expect("the file");
+    let copy = copy.display().to_string();
+    ends(
+        &["run", &data_spec("gdn_t64_gva_fused"), "--inputs", &copy],
+        1,
+        &["FAIL", "above its limit"],
+    );
 }

@@ -2,6 +2,7 @@
 
 pub mod conditions;
 pub mod tensor_file;
+mod tensor_values;
 
 use emulator::{Numerics, Options};
 use isa::Target;

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use half::{bf16, f16};
 use oracle::tensors::Tensors;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use specs::signature::{Access, BufferArgument, Extent, Role};
 use specs::{DecodeStepSpec, Element, Job, Spec, StateLayout};
 
+use super::tensor_values::{floats, transpose, whole_numbers};
 use crate::files::{self, FileError};
 
 /// Largest tensor file that is read, in bytes.
@@ -141,7 +141,7 @@ impl Reader<'_> {
             return Err(self.unused(name));
         }
         let mut assignments: Vec<String> = match lengths {
-            Some(lengths) => vec![format!("lengths={}", lengths.join(","))],
+            Some(lengths) => vec![self.packed(&lengths)?],
             None => self.sizes(),
         };
         if self.lead.problem_parameters().contains(&"scale") {
@@ -284,7 +284,7 @@ impl Reader<'_> {
     }
 
     /// The tokens of packed sequences, when the file packs them.
-    fn lengths(&self) -> Result<Option<Vec<String>>, TensorFileError> {
+    fn lengths(&self) -> Result<Option<Vec<u32>>, TensorFileError> {
         if !self.is_prefill() || !self.file.names().contains(&ENDS) {
             return Ok(None);
         }
@@ -301,13 +301,28 @@ impl Reader<'_> {
             return Err(self.wrong(ENDS, problem));
         }
         let length = |pair: &[i64]| match u32::try_from(pair[1].saturating_sub(pair[0])) {
-            Ok(length) => Ok(length.to_string()),
+            Ok(length) => Ok(length),
             Err(_) => Err(self.wrong(
                 ENDS,
                 format!("has {} and then {}; ends do not decrease", pair[0], pair[1]),
             )),
         };
         ends.windows(2).map(length).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// The lengths as an assignment, when they are those of the file's tokens.
+    fn packed(&self, lengths: &[u32]) -> Result<String, TensorFileError> {
+        let end: u64 = lengths.iter().copied().map(u64::from).sum();
+        let tokens = self.sizes.get(ALL_TOKENS).map_or(0, |(tokens, _)| *tokens as u64);
+        let batch = self.sizes.get("batch").map_or(1, |(batch, _)| *batch);
+        if end != tokens || batch > 1 {
+            let problem = format!(
+                "ends at {end}; the tensors have {tokens} tokens in {batch} rows, which is to be as many in one"
+            );
+            return Err(self.wrong(ENDS, problem));
+        }
+        let words: Vec<_> = lengths.iter().map(u32::to_string).collect();
+        Ok(format!("lengths={}", words.join(",")))
     }
 
     /// A tensor's axes as the kernel counts them. Prefill kernels take all tokens as one axis, files may have the
@@ -455,62 +470,5 @@ fn dtype(element: Element) -> Dtype {
         Element::Bf16 => Dtype::BF16,
         Element::F16 => Dtype::F16,
         Element::I32 => Dtype::I32,
-    }
-}
-
-/// Every value of a tensor of whole numbers.
-fn whole_numbers(view: &TensorView<'_>) -> Option<Vec<i64>> {
-    let data = view.data();
-    Some(match view.dtype() {
-        Dtype::I64 => {
-            data.as_chunks::<8>().0.iter().map(|bytes| i64::from_le_bytes(*bytes)).collect()
-        }
-        Dtype::I32 => {
-            data.as_chunks::<4>().0.iter().map(|bytes| i32::from_le_bytes(*bytes).into()).collect()
-        }
-        _ => return None,
-    })
-}
-
-/// Every value of a float tensor, exactly.
-fn floats(view: &TensorView<'_>) -> Option<Vec<f64>> {
-    let data = view.data();
-    let halves = || data.as_chunks::<2>().0.iter().map(|bytes| u16::from_le_bytes(*bytes));
-    Some(match view.dtype() {
-        Dtype::F64 => {
-            data.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
-        }
-        Dtype::F32 => {
-            data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes).into()).collect()
-        }
-        Dtype::BF16 => halves().map(|bits| bf16::from_bits(bits).to_f64()).collect(),
-        Dtype::F16 => halves().map(|bits| f16::from_bits(bits).to_f64()).collect(),
-        _ => return None,
-    })
-}
-
-/// Turns every [K, V] matrix into [V, K]; an element is `unit` items.
-fn transpose<T: Copy>(items: &[T], unit: usize, k: usize, v: usize) -> Vec<T> {
-    let mut out = Vec::with_capacity(items.len());
-    for matrix in items.chunks_exact(k * v * unit) {
-        for column in 0..v {
-            for row in 0..k {
-                let at = (row * v + column) * unit;
-                out.extend_from_slice(&matrix[at..at + unit]);
-            }
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::transpose;
-
-    #[test]
-    fn matrices_are_transposed_each_by_itself() {
-        let two = [1, 2, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16];
-        assert_eq!(transpose(&two, 1, 2, 3), [1, 4, 2, 5, 3, 6, 11, 14, 12, 15, 13, 16]);
-        assert_eq!(transpose(&[1, 2, 3, 4], 2, 1, 2), [1, 2, 3, 4]);
     }
 }

@@ -15,7 +15,7 @@ pub enum Case {
     /// Of a conv kernel.
     ConvStep(conv_step::Case),
     /// Of prefill kernels.
-    Prefill(prefill::Case),
+    Prefill(Box<prefill::Case>),
 }
 
 impl Case {
@@ -38,7 +38,7 @@ impl Case {
             }
             (Spec::Chunk(_), Problem::Prefill(problem)) => {
                 let kernels = prefill::Kernels::of(&job).ok_or(OracleError::ForeignProblem)?;
-                Ok(Case::Prefill(inputs::prefill_case(kernels, problem, sample)))
+                Ok(Case::Prefill(Box::new(inputs::prefill_case(kernels, problem, sample))))
             }
             _ => Err(OracleError::ForeignProblem),
         }
@@ -63,7 +63,9 @@ impl Case {
             }
             (Spec::Chunk(_), Problem::Prefill(problem)) => {
                 let kernels = prefill::Kernels::of(&job).ok_or(OracleError::ForeignProblem)?;
-                prefill::Case::from_tensors(kernels, problem, tensors).map(Case::Prefill)
+                prefill::Case::from_tensors(kernels, problem, tensors)
+                    .map(Box::new)
+                    .map(Case::Prefill)
             }
             _ => Err(OracleError::ForeignProblem),
         }

@@ -128,6 +128,19 @@ pub enum OracleError {
     },
 }
 
+impl OracleError {
+    /// Whether it is about values or tensors that a file holds against the kernels' contract, rather than their sizes.
+    pub fn is_about_values(&self) -> bool {
+        matches!(
+            self,
+            OracleError::PositiveGate { .. }
+                | OracleError::GateBelowBound { .. }
+                | OracleError::NonFinite { .. }
+                | OracleError::ScanAlone
+        )
+    }
+}
+
 /// Refuses a tensor whose number of elements is not `want`.
 pub(crate) fn expect_len(tensor: &'static str, got: usize, want: usize) -> Result<(), OracleError> {
     match got == want {
