@@ -41,6 +41,10 @@ enum Verb {
     Inspect(verbs::inspect::Args),
     /// The code of a code object
     Disasm(verbs::disasm::Args),
+    /// Code objects, manifest and launch code for an engine to ship; `bundle verify` checks one
+    Bundle(verbs::bundle::Args),
+    /// The hardware lane: every library spec and calibration questions on a HIP device
+    Qualify(verbs::qualify::Args),
     /// Hashes and properties of every artefact: check, bless, diff
     Golden(verbs::golden::Args),
     /// The toolchain, LLVM and devices: what is there, what is missing and what that costs
@@ -75,6 +79,8 @@ fn run(command_line: CommandLine) -> Result<Outcome, CliError> {
         Verb::Lint(args) => verbs::lint::run(&args, json),
         Verb::Inspect(args) => verbs::inspect::run(&args, json),
         Verb::Disasm(args) => verbs::disasm::run(&args, json),
+        Verb::Bundle(args) => verbs::bundle::run(&args, json),
+        Verb::Qualify(args) => verbs::qualify::run(&args, json),
         Verb::Golden(args) => verbs::golden::run(&args, json),
         Verb::Doctor(args) => verbs::doctor::run(&args, json),
     }

@@ -8,6 +8,7 @@ use oracle::OracleError;
 use runtime::{DeviceError, PlanFailure};
 use specs::{InvalidProblem, PlanError, UnreadableSpec, Violation};
 
+use crate::bundle::BundleError;
 use crate::emitted::BrokenPromise;
 use crate::emulate::bind::ArgumentsError;
 use crate::emulate::tensor::TensorError;
@@ -147,6 +148,9 @@ pub enum CliError {
     /// A reference that cannot be computed.
     #[error(transparent)]
     Oracle(#[from] OracleError),
+    /// A bundle that cannot be made or read.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
     /// Goldens that cannot be compared or written.
     #[error(transparent)]
     Golden(#[from] GoldenError),
@@ -186,6 +190,14 @@ impl CliError {
             CliError::Assembly { cause, .. } if cause.is_unavailable() => 3,
             CliError::Assembly { .. } => 2,
             CliError::NothingCompared { .. } => 3,
+            CliError::Device(DeviceError::Hip(error))
+            | CliError::Launch(PlanFailure::Device(DeviceError::Hip(error)))
+                if error.is_unavailable() =>
+            {
+                3
+            }
+            CliError::Bundle(BundleError::Twice { .. } | BundleError::Manifest { .. }) => 2,
+            CliError::Bundle(_) => 1,
             CliError::Golden(error) => error.exit_code(),
             // The launch is right, but the emulator cannot do what the kernel's descriptor asks for.
             CliError::Refused(LaunchError::Descriptor { .. }) => 1,

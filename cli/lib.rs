@@ -2,6 +2,8 @@
 //! bytes ([`pipeline`]), the harness that runs and judges a kernel ([`harness`]), arguments of anybody's
 //! kernel ([`emulate`]), and goldens ([`golden`]). The binaries are thin; tests, benches and examples use this library.
 
+pub mod bundle;
+pub mod cache;
 pub mod code_object_file;
 pub mod command_line;
 pub mod emitted;
@@ -12,5 +14,6 @@ pub mod golden;
 pub mod harness;
 pub mod mutation;
 pub mod pipeline;
+pub mod qualify;
 pub mod report;
 pub mod verbs;

@@ -16,7 +16,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("emit/llvm", &["dsl", "isa"]),
     ("emulator", &["isa", "codeobj"]),
     ("oracle", &["specs"]),
-    ("runtime", &["codeobj", "emulator", "specs", "isa"]),
+    ("hip-abi", &[]),
+    ("hip-emulated", &["codeobj", "emulator", "hip-abi", "isa"]),
+    ("runtime", &["codeobj", "emulator", "hip-abi", "specs", "isa"]),
 ];
 
 /// The only files that may hold `unsafe`, each with the reason.
@@ -26,7 +28,23 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
         "emulator/src/lanes/simd.rs",
         "calls of functions compiled for features that the host was found to have",
     ),
+    ("hip-emulated/src/ffi/context.rs", HIP_FOR_C),
+    ("hip-emulated/src/ffi/device.rs", HIP_FOR_C),
+    ("hip-emulated/src/ffi/graph.rs", HIP_FOR_C),
+    ("hip-emulated/src/ffi/identity.rs", HIP_FOR_C),
+    ("hip-emulated/src/ffi/memory.rs", HIP_FOR_C),
+    ("hip-emulated/src/ffi/mod.rs", HIP_FOR_C),
+    ("hip-emulated/src/ffi/module.rs", HIP_FOR_C),
+    ("hip-emulated/src/ffi/stream.rs", HIP_FOR_C),
+    ("runtime/src/hip/binding.rs", "functions of the HIP library by name"),
+    ("runtime/src/hip/handles.rs", "calls of the HIP library, and who owns what it hands out"),
+    ("runtime/src/hip/streams.rs", "calls of the HIP library, and who owns what it hands out"),
+    ("tests/third_party/bundle_client.rs", "a program of an engine, with its own binding of HIP"),
+    ("runtime/tests/hip/engine.rs", "an engine's own stream, which this runtime borrows"),
 ];
+
+/// Why the emulated HIP library has its functions for C.
+const HIP_FOR_C: &str = "functions that C programs call with pointers of theirs";
 
 /// Lines a source file may have; tables of rows and meanings are exempt.
 const MAX_FILE_LINES: usize = 500;

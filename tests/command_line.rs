@@ -128,7 +128,7 @@ fn problems_are_checked() {
     refused(&["run", SPEC, "--problem", "bacth=2"], 2, &["bacth", "batch"]);
     refused(&["run", SPEC, "--problem", "batch=two"], 2, &["batch", "two"]);
     refused(&["run", SPEC, "--problem", "batch=0"], 1, &["batch", "0"]);
-    refused(&["run", SPEC, "--device", "hip"], 2, &["hip", "emulated"]);
+    refused(&["run", SPEC, "--device", "cuda"], 2, &["hip", "emulated"]);
     refused(&["run", SPEC, "--numerics", "ieee"], 2, &["'ieee'", "fma-sequential"]);
     let modes = ["cdna3-fdpa", "gfx1100", "fma-sequential", "rdna3-candidate"];
     refused(&["run", SPEC, "--numerics", "cdna3-fdpa"], 2, &modes);

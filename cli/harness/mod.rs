@@ -1,6 +1,7 @@
 //! Running one problem of a spec and judging the result: inputs, device, float64 reference.
 
 pub mod conditions;
+pub mod devices;
 pub mod tensor_file;
 mod tensor_values;
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use emit::llvm::{self, Options};
 use isa::Target;
+use runtime::hip::{Found, Search};
 use serde::Serialize;
 
 use crate::error::{CliError, Outcome};
@@ -25,8 +26,22 @@ struct Health {
     linker: Option<String>,
     linker_version: Option<String>,
     emulator: &'static str,
+    hip: Hip,
     /// What is missing, each with what it costs.
     missing: Vec<Missing>,
+}
+
+/// The HIP library and how it was found.
+#[derive(Serialize)]
+struct Hip {
+    library: Option<PathBuf>,
+    version: Option<String>,
+    /// What the emulated library says of itself; absent for a real one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    emulated: Option<String>,
+    devices: Vec<String>,
+    /// Every place that was looked at, in order, with what came of it.
+    search: Vec<String>,
 }
 
 /// Something that is not there.
@@ -61,6 +76,13 @@ fn examine() -> Health {
         data_layout: None,
         linker: None,
         linker_version: None,
+        hip: Hip {
+            library: None,
+            version: None,
+            emulated: None,
+            devices: Vec::new(),
+            search: Vec::new(),
+        },
         emulator: "built in, for every target; nothing it reports was measured on a GPU",
         missing: Vec::new(),
     };
@@ -87,7 +109,35 @@ fn examine() -> Health {
                    disasm work",
         }),
     }
+    examine_hip(&mut health);
     health
+}
+
+/// Looks for the HIP library and its devices.
+fn examine_hip(health: &mut Health) {
+    const COST: &str = "run --device hip and qualify have nothing to run on; everything else works";
+    let mut miss = |what, why| health.missing.push(Missing { what, why, cost: COST });
+    let Search { tried, library } = Search::run();
+    health.hip.search = tried.iter().map(ToString::to_string).collect();
+    let Some(library) = library else {
+        let why = "no HIP library could be opened; the search is shown above".to_owned();
+        return miss("HIP library", why);
+    };
+    let Found { path, version, emulated, devices } = library.describe();
+    health.hip.library = Some(path);
+    health.hip.version = Some(version.to_string());
+    health.hip.emulated = emulated;
+    match devices {
+        Ok(count) => {
+            let described = (0..count).map(|number| {
+                let name = library.device_name(number).unwrap_or_else(|error| error.to_string());
+                let id = library.device_target_id(number).unwrap_or_else(|error| error.to_string());
+                format!("{number}: {name}, {id}")
+            });
+            health.hip.devices = described.collect();
+        }
+        Err(why) => miss("HIP device", why),
+    }
 }
 
 fn text(health: &Health) -> String {
@@ -105,8 +155,15 @@ fn text(health: &Health) -> String {
         row("linker", health.linker.clone()),
         row("linker version", health.linker_version.clone()),
         row("emulator", Some(health.emulator.to_owned())),
+        row("HIP library", hip_text(&health.hip)),
     ];
     let mut out = report::table(&rows);
+    for attempt in &health.hip.search {
+        out.push_str(&format!("HIP search: {attempt}\n"));
+    }
+    for device in &health.hip.devices {
+        out.push_str(&format!("HIP device: {device}\n"));
+    }
     for missing in &health.missing {
         out.push_str(&format!(
             "missing: {}: {}\n  cost: {}\n",
@@ -114,4 +171,13 @@ fn text(health: &Health) -> String {
         ));
     }
     out
+}
+
+/// The library's path and version, and whether it is the emulated one.
+fn hip_text(hip: &Hip) -> Option<String> {
+    let (path, version) = (hip.library.as_ref()?.display(), hip.version.as_ref()?);
+    Some(match &hip.emulated {
+        Some(identity) => format!("EMULATED, no GPU: {path}, HIP {version} ({identity})"),
+        None => format!("{path}, HIP {version}"),
+    })
 }

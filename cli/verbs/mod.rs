@@ -1,5 +1,6 @@
 //! The verbs, one file each: arguments, what they do, how they say it.
 
+pub mod bundle;
 pub mod check;
 pub mod disasm;
 pub mod doctor;
@@ -9,4 +10,5 @@ pub mod golden;
 pub mod inspect;
 pub mod lint;
 pub mod list;
+pub mod qualify;
 pub mod run;

@@ -9,16 +9,17 @@ use emulator::{Numerics, Options};
 use oracle::inputs::{GateRange, Sample};
 use oracle::tensors::Tensors;
 use oracle::{Case, measure};
-use runtime::{Device, EmulatedDevice, LaunchReport};
+use runtime::LaunchReport;
 use serde::Serialize;
 use specs::{Job, Problem};
 
 use crate::emulate::stats::Counts;
 use crate::error::{CliError, Outcome};
 use crate::harness::conditions::Conditions;
+use crate::harness::devices::{AnyDevice, DeviceKind};
 use crate::harness::{self, tensor_file};
 use crate::verbs::emit::Backend;
-use crate::{pipeline, report};
+use crate::{cache, pipeline, report};
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -69,13 +70,6 @@ impl Args {
     }
 }
 
-/// Where code runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DeviceKind {
-    /// The ISA-level emulator
-    Emulated,
-}
-
 /// Strength of generated gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Gates {
@@ -112,9 +106,9 @@ struct RunReport {
     backend: &'static str,
     device: String,
     problem: Problem,
-    /// Modes and checks.
-    #[serde(flatten)]
-    conditions: Conditions,
+    /// Modes and checks of the emulator; a HIP device has none.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    conditions: Option<Conditions>,
     compared: bool,
     outputs: BTreeMap<String, OutputReport>,
     /// Verdicts against `expected.*` of the input file.
@@ -124,6 +118,8 @@ struct RunReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     uncompared: Vec<String>,
     findings: Vec<emulator::Finding>,
+    /// Findings that the emulated HIP library wrote on stderr.
+    findings_on_stderr: u64,
     wave_instructions: u64,
     seconds: f64,
     launches: Vec<LaunchReport>,
@@ -155,20 +151,17 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let job = pipeline::legal_job(&args.specs)?;
     args.numerics.check(job.target()).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
     let prepared = prepare(args, &job)?;
-    let objects: Vec<Vec<u8>> = job
-        .specs()
-        .iter()
-        .map(|spec| Ok(pipeline::compile(spec)?.code_object))
-        .collect::<Result<_, CliError>>()?;
-    let mut device = EmulatedDevice::new(job.target(), args.options());
+    let objects: Vec<Vec<u8>> =
+        job.specs().iter().map(cache::code_object).collect::<Result<_, CliError>>()?;
+    let mut device = AnyDevice::open(args.device, job.target(), args.options())?;
     let outcome = harness::execute(
-        &mut device,
+        device.device(),
         &objects.iter().map(Vec::as_slice).collect::<Vec<_>>(),
         job,
         &prepared.problem,
         &prepared.case.tensors()?,
     )?;
-    let report = judge(args, &job, prepared, device.name(), outcome, started)?;
+    let report = judge(args, &job, prepared, &mut device, outcome, started)?;
     if json {
         report::json(&report)?;
     } else {
@@ -216,7 +209,7 @@ fn judge(
     args: &Args,
     job: &Job,
     prepared: Prepared,
-    device: &str,
+    device: &mut AnyDevice,
     execution: harness::Execution,
     started: Instant,
 ) -> Result<RunReport, CliError> {
@@ -234,19 +227,22 @@ fn judge(
     let findings: Vec<_> = reports().flat_map(|report| report.findings.clone()).collect();
     let verdicts = outputs.values().filter_map(|output| output.verdict.as_ref());
     let right = verdicts.chain(file_verdicts.values()).all(|verdict| verdict.passed);
+    let findings_on_stderr = device.findings_on_stderr();
+    let on_emulator = args.device == DeviceKind::Emulated;
     Ok(RunReport {
-        passed: right && findings.is_empty(),
+        passed: right && findings.is_empty() && findings_on_stderr == 0,
         kernel: job.name(),
         target: job.target().name(),
         backend: "llvm",
-        device: device.to_owned(),
+        device: device.device().name().to_owned(),
         problem,
-        conditions: Conditions::of(&args.options()),
+        conditions: on_emulator.then(|| Conditions::of(&args.options())),
         compared: !args.no_compare,
         outputs,
         expected: file_verdicts,
         uncompared,
         findings,
+        findings_on_stderr,
         wave_instructions: reports().map(|report| report.wave_instructions).sum(),
         seconds: started.elapsed().as_secs_f64(),
         launches: execution.launches,
@@ -269,9 +265,13 @@ fn fingerprint(bytes: &[u8]) -> OutputReport {
 }
 
 fn text(report: &RunReport, stats: bool) -> String {
+    let conditions = report.conditions.as_ref().map_or_else(
+        || "nothing is watched on a HIP device: it tells results and errors only".to_owned(),
+        ToString::to_string,
+    );
     let mut out = format!(
         "{} for {} by {} on {}\n{}\n",
-        report.kernel, report.target, report.backend, report.device, report.conditions
+        report.kernel, report.target, report.backend, report.device, conditions
     );
     out.push_str(&outputs_text(report));
     for name in &report.uncompared {
@@ -279,6 +279,9 @@ fn text(report: &RunReport, stats: bool) -> String {
     }
     for finding in &report.findings {
         out.push_str(&format!("finding: {finding}\n"));
+    }
+    if report.findings_on_stderr > 0 {
+        out.push_str(&format!("findings on stderr: {}\n", report.findings_on_stderr));
     }
     if stats {
         out.push_str(&stats_text(report));

@@ -48,6 +48,9 @@ pub enum DeviceError {
     /// The kernel failed on the emulated device.
     #[error(transparent)]
     Fault(#[from] emulator::Fault),
+    /// HIP, or the way to it.
+    #[error(transparent)]
+    Hip(#[from] crate::hip::HipError),
 }
 
 /// A launch that does not fit the kernel, with everything that does not.

@@ -111,8 +111,8 @@ fn name(index: usize, arg: &KernelArg) -> String {
     arg.name.clone().unwrap_or_else(|| format!("#{index}"))
 }
 
-fn check_dims(target: Target, metadata: &KernelMetadata, dims: LaunchDims) -> Vec<LaunchProblem> {
-    let LaunchDims { grid, workgroup } = dims;
+/// What does not fit about a grid.
+pub(crate) fn check_grid(grid: [u32; 3], workgroup: [u32; 3]) -> Vec<LaunchProblem> {
     let mut problems = Vec::new();
     if grid.contains(&0) {
         problems.push(LaunchProblem::EmptyGrid { got: grid });
@@ -124,6 +124,17 @@ fn check_dims(target: Target, metadata: &KernelMetadata, dims: LaunchDims) -> Ve
             problems.push(LaunchProblem::GridTooLarge { axis, got });
         }
     }
+    problems
+}
+
+/// What does not fit about the sizes of a launch.
+pub(crate) fn check_dims(
+    target: Target,
+    metadata: &KernelMetadata,
+    dims: LaunchDims,
+) -> Vec<LaunchProblem> {
+    let LaunchDims { grid, workgroup } = dims;
+    let mut problems = check_grid(grid, workgroup);
     let items: u128 = workgroup.iter().map(|&items| u128::from(items)).product();
     let limit = metadata.max_flat_workgroup_size;
     if items == 0 || items > u128::from(limit) {

@@ -316,6 +316,14 @@ fn request(tensor: &TensorDecl) -> BufferRequest<'_> {
     BufferRequest { label: &tensor.name, size_bytes: tensor.size_bytes(), access, fill }
 }
 
+/// The bytes of an argument that is passed by value; none for a tensor, whose address its device knows.
+pub(crate) fn value_bytes(value: &ArgValue) -> Vec<u8> {
+    match value {
+        ArgValue::Tensor(_) => Vec::new(),
+        ArgValue::F32(value) => value.to_le_bytes().to_vec(),
+    }
+}
+
 fn arg(value: &ArgValue, buffers: &BTreeMap<String, Buffer>) -> Arg {
     match value {
         // Bindings of tensors that the plan does not have were refused before anything was allocated.

@@ -18,7 +18,8 @@ pub trait Choice: Copy + Display + 'static {
     }
 }
 
-/// Declares an enum whose variants have names, with [`Choice`], `Display` and `Serialize` by name.
+/// Declares an enum whose variants have names, with [`Choice`], `Display`, `Serialize` and `Deserialize` by
+/// name.
 macro_rules! choice {
     ($(#[$meta:meta])* $vis:vis enum $ty:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)+ }) => {
         $(#[$meta])*
@@ -43,6 +44,15 @@ macro_rules! choice {
         impl serde::Serialize for $ty {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str($crate::choice::Choice::name(*self))
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $ty {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = <std::borrow::Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
+                <$ty as $crate::choice::Choice>::from_name(&name).ok_or_else(|| {
+                    serde::de::Error::unknown_variant(&name, <$ty as $crate::choice::Choice>::NAMES)
+                })
             }
         }
     };

@@ -1,6 +1,6 @@
 //! Launch plans: tensors and launches of one problem, as data.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::chunk::ChunkSpec;
 use crate::chunk::tables::chunk_count;
@@ -22,8 +22,9 @@ pub const MAX_TENSOR_BYTES: u64 = 1 << 40;
 /// Bytes that tensors stay below whose rows kernels find by a 32-bit offset.
 pub const MAX_OFFSET_BYTES: u64 = 1 << 31;
 
-/// Everything a runtime needs to run one problem of one spec.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Everything a runtime needs to run one problem of one spec. Written as JSON and read again it is the same plan, on
+/// whichever device it is launched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchPlan {
     /// Tensors, in the order of the first launch's arguments.
     pub tensors: Vec<TensorDecl>,
@@ -32,7 +33,7 @@ pub struct LaunchPlan {
 }
 
 /// A tensor of a plan: contiguous, slowest axis first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorDecl {
     /// Unique name, also in tensor files.
     pub name: String,
@@ -52,7 +53,7 @@ pub struct TensorDecl {
 
 /// What a tensor of slot indices must satisfy: every element is the sentinel or a slot of the pool,
 /// and no two live elements are equal. The kernel trusts it; whoever launches must check it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotsContract {
     /// The index that means *no sequence*.
     pub sentinel: i32,
@@ -61,7 +62,7 @@ pub struct SlotsContract {
 }
 
 /// One kernel launch.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
     /// Symbol of the kernel in its code object.
     pub kernel: String,
@@ -74,7 +75,7 @@ pub struct Launch {
 }
 
 /// What one kernel argument is bound to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArgBinding {
     /// The argument's name in the kernel's metadata.
     pub argument: String,
@@ -83,7 +84,7 @@ pub struct ArgBinding {
 }
 
 /// What is passed for an argument.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArgValue {
     /// The address of the tensor of this name in [`LaunchPlan::tensors`].

@@ -1,0 +1,111 @@
+//! `run --device hip`, through the emulated HIP library: the bits of the emulated device, by the path a GPU would take.
+
+mod hip_library;
+
+use std::process::{Command, Output};
+
+use hip_library::emulated_library;
+use serde_json::Value;
+
+/// Library specs, one a kernel and target.
+const SPECS: [(&str, &str); 4] = [
+    ("tests/data/specs/gdn_t1_gfx950.toml", "gfx950"),
+    ("tests/data/specs/gdn_t1_gfx1100.toml", "gfx1100"),
+    ("specs/library/conv_step_gfx950.toml", "gfx950"),
+    ("specs/library/conv_step_width8_gfx1100.toml", "gfx1100"),
+];
+
+fn wavesmith(args: &[&str], target: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wavesmith"))
+        .args(args)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("WAVESMITH_HIP", emulated_library())
+        .env("WAVESMITH_HIP_TARGET", target)
+        .output()
+        .unwrap()
+}
+
+fn run(spec: &str, target: &str, device: &str) -> Value {
+    let output = wavesmith(&["run", spec, "--device", device, "--json"], target);
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{spec} on {device}: {complaints}");
+    assert_eq!(complaints, "", "{spec} on {device}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn bits(report: &Value) -> Vec<(String, String)> {
+    let outputs = report["outputs"].as_object().unwrap();
+    let bits = |(name, output): (&String, &Value)| {
+        (name.clone(), output["sha256"].as_str().unwrap().to_owned())
+    };
+    outputs.iter().map(bits).collect()
+}
+
+#[test]
+fn both_devices_give_the_same_bits() {
+    for (spec, target) in SPECS {
+        let (emulated, hip) = (run(spec, target, "emulated"), run(spec, target, "hip"));
+        assert_eq!(bits(&emulated), bits(&hip), "{spec}");
+        assert!(!bits(&hip).is_empty() && hip["passed"] == true && hip["compared"] == true);
+        let device = hip["device"].as_str().unwrap();
+        assert!(device.starts_with("hip-emulated: emulated"), "{device}");
+    }
+}
+
+#[test]
+fn qualify_says_emulated_and_refuses_another_target() {
+    for (target, specs) in
+        [("gfx950", "conv_step_width8_gfx950"), ("gfx1100", "conv_step_width8_gfx1100")]
+    {
+        let asked =
+            wavesmith(&["qualify", "--target", target, "--kernels", specs, "--json"], target);
+        let complaints = String::from_utf8_lossy(&asked.stderr);
+        let report: Value =
+            serde_json::from_slice(&asked.stdout).unwrap_or_else(|e| panic!("{e}: {complaints}"));
+        assert_eq!(asked.status.code(), Some(0), "{report:#}\n{complaints}");
+        assert_eq!((&report["evidence"], &report["passed"]), (&"emulated".into(), &true.into()));
+        assert!(report["identity"]["emulated"].as_str().unwrap().contains("not on a GPU"));
+        assert_eq!(report["numeric"].as_array().unwrap().len(), 1);
+        let answers: Vec<(&str, &str)> = report["calibration"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|asked| (asked["name"].as_str().unwrap(), asked["answer"].as_str().unwrap()))
+            .collect();
+        let expected = [
+            ("fragments", "agrees"),
+            ("matrix_rounding", "agrees"),
+            ("lds_order", "agrees"),
+            ("lds_banks", "not_measured"),
+            ("hazard_thresholds", "agrees"),
+        ];
+        assert_eq!(answers, expected, "{report:#}");
+    }
+    let text = wavesmith(&["qualify", "--kernels", "conv_step_width8"], "gfx1100");
+    let words = String::from_utf8_lossy(&text.stdout);
+    assert!(words.starts_with("EMULATED") && words.contains("passed (emulated)"), "{words}");
+    let wrong = wavesmith(&["qualify", "--target", "gfx950"], "gfx1100");
+    assert_eq!(wrong.status.code(), Some(3));
+    let words = String::from_utf8_lossy(&wrong.stderr);
+    assert!(words.contains("gfx950") && words.contains("gfx1100"), "{words}");
+}
+
+#[test]
+fn what_is_missing_ends_with_3() {
+    let spec = SPECS[1].0;
+    let of_another_target = wavesmith(&["run", spec, "--device", "hip"], "gfx950");
+    assert_eq!(of_another_target.status.code(), Some(3));
+    let words = String::from_utf8_lossy(&of_another_target.stderr);
+    assert!(words.contains("gfx950") && words.contains("gfx1100"), "{words}");
+    let no_device = wavesmith(&["run", spec, "--device", "hip"], "");
+    assert_eq!(no_device.status.code(), Some(3));
+    let no_library = Command::new(env!("CARGO_BIN_EXE_wavesmith"))
+        .args(["run", spec, "--device", "hip"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("WAVESMITH_HIP", "no/such/library")
+        .output()
+        .unwrap();
+    assert_eq!(no_library.status.code(), Some(3));
+    let words = String::from_utf8_lossy(&no_library.stderr);
+    assert!(words.contains("no/such/library") && words.contains("remedy"), "{words}");
+}
