@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use crate::error::{CliError, Outcome};
@@ -51,15 +52,34 @@ enum Verb {
     Doctor(verbs::doctor::Args),
 }
 
+/// Says which argument is no text: clap names none.
+fn not_text() -> ExitCode {
+    const USAGE: u8 = 2;
+    let arguments = std::env::args_os().enumerate();
+    for (place, argument) in arguments.filter(|(_, argument)| argument.to_str().is_none()) {
+        let shown = argument.to_string_lossy();
+        report::note(&format!(
+            "error: argument {place}, '{shown}', is not UTF-8 text; \
+             spell it in UTF-8"
+        ));
+    }
+    ExitCode::from(USAGE)
+}
+
 /// Runs the verb that the process was called with.
 pub fn main() -> ExitCode {
-    let command_line = CommandLine::parse();
+    let command_line = match CommandLine::try_parse() {
+        Ok(command_line) => command_line,
+        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return not_text(),
+        Err(error) => error.exit(),
+    };
     let json = command_line.json;
     let result = run(command_line);
     let code = match &result {
         Ok(Outcome::Right) => 0,
         Ok(Outcome::Wrong) => 1,
         Ok(Outcome::Unwritten) => 2,
+        Ok(Outcome::Missing) => 3,
         Err(error) => {
             report::error(error, json);
             error.exit_code()

@@ -25,6 +25,8 @@ pub enum Outcome {
     Wrong,
     /// Right, but a file of results could not be written, which the report says: exit code 2.
     Unwritten,
+    /// Done, and something that is needed is missing: exit code 3.
+    Missing,
 }
 
 impl Outcome {

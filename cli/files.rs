@@ -29,6 +29,14 @@ pub enum FileError {
         /// The limit in bytes.
         limit_bytes: u64,
     },
+    /// A named pipe, which might never end or never begin.
+    #[error("{} is a named pipe, but {what} must be a file: write it to one first", path.display())]
+    Pipe {
+        /// The pipe.
+        path: PathBuf,
+        /// What it was read as.
+        what: &'static str,
+    },
     /// Text that is not UTF-8.
     #[error("{} is not UTF-8 text (byte {offset})", path.display())]
     NotText {
@@ -46,6 +54,9 @@ pub enum FileError {
 pub fn read(path: &Path, what: &'static str, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
     let io = |source| FileError::Io { action: "read", path: path.to_owned(), source };
     let mut bytes = Vec::new();
+    if specs::is_named_pipe(path) {
+        return Err(FileError::Pipe { path: path.to_owned(), what });
+    }
     let file = File::open(path).map_err(io)?;
     file.take(limit_bytes + 1).read_to_end(&mut bytes).map_err(io)?;
     if bytes.len() as u64 > limit_bytes {

@@ -112,6 +112,29 @@ fn unreadable_specs_exit_with_2() {
     refused(&["frobnicate"], 2, &["frobnicate"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_is_no_spec() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("spec.toml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    refused(&["check", pipe.to_str().unwrap()], 2, &["spec.toml", "is a named pipe"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_no_text_is_named() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let output = Command::new(env!("CARGO_BIN_EXE_wavesmith"))
+        .args(["run", SPEC, "--problem"])
+        .arg(OsStr::from_bytes(b"batch=\xff"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("argument 4, 'batch="), "{}", stderr(&output));
+}
+
 #[test]
 fn illegal_specs_exit_with_1() {
     let heads = [("value_heads = 32", "value_heads = 17")];
@@ -354,6 +377,7 @@ mod with_llvm {
             .output()
             .unwrap();
         assert!(stdout(&output).contains("cost:"), "{}", stdout(&output));
+        assert_eq!(output.status.code(), Some(3), "{}", stdout(&output));
         let run = Command::new(env!("CARGO_BIN_EXE_wavesmith"))
             .args(["run", SPEC])
             .current_dir(env!("CARGO_MANIFEST_DIR"))

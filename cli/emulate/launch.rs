@@ -42,6 +42,11 @@ pub struct Objects {
 }
 
 impl Objects {
+    /// The files that they were read from.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|(path, _)| path.as_path())
+    }
+
     /// Reads what the launches need; `usual` is the object of those that name none.
     ///
     /// # Errors

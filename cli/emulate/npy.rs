@@ -124,6 +124,10 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8]), NpyError> {
 /// What follows a key and its colon.
 fn value_of<'h>(header: &'h str, key: &str) -> Result<&'h str, NpyError> {
     let quoted = ['\'', '"'].map(|quote| format!("{quote}{key}{quote}"));
+    let times: usize = quoted.iter().map(|quoted| header.matches(quoted.as_str()).count()).sum();
+    if times > 1 {
+        return Err(header_problem(&format!("key '{key}' stands there {times} times")));
+    }
     let after = quoted.iter().find_map(|quoted| header.split_once(quoted.as_str()));
     let value = after.and_then(|(_, rest)| rest.trim_start().strip_prefix(':'));
     value.map(str::trim_start).ok_or_else(|| header_problem(&format!("key '{key}' is missing")))
@@ -200,6 +204,8 @@ mod tests {
         refused(&file(&good.replace("<f4", ">f4"), &[0; 8]), "little-endian");
         refused(&file(&good.replace("'<f4'", "[('a', '<f4')]"), &[0; 8]), "a structure");
         refused(&file(&good.replace("shape", "shade"), &[0; 8]), "key 'shape' is missing");
+        let twice = good.replace("(2,)", "(2,), \"shape\": (1,)");
+        refused(&file(&twice, &[0; 8]), "key 'shape' stands there 2 times");
         refused(&file(&good.replace("(2,)", "(-2,)"), &[0; 8]), "'-2' is no extent");
         let huge = good.replace("(2,)", &format!("({0}, {0}, {0})", usize::MAX));
         refused(&file(&huge, &[0; 8]), "more elements than memory");

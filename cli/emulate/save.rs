@@ -20,14 +20,16 @@ pub struct Save {
 /// What `--save` asks for, each time that it is given.
 ///
 /// # Errors
-/// [`CliError::Usage`] for what names no buffer, a file that cannot be written (that of the trace too), or one
-/// file for two results, however its path is spelled.
+/// [`CliError::Usage`] for what names no buffer, a file that cannot be written (that of the trace too), one
+/// file for two results, or one of `inputs`, however its path is spelled.
 pub fn parse(
     texts: &[String],
     trace: Option<&Path>,
+    inputs: &[PathBuf],
     plan: &Plan<'_>,
 ) -> Result<Vec<Save>, CliError> {
-    let mut claims = BTreeMap::new();
+    let read = inputs.iter().filter_map(|path| path.canonicalize().ok());
+    let mut claims: BTreeMap<PathBuf, String> = read.map(|path| (path, INPUT.to_owned())).collect();
     if let Some(path) = trace {
         claim(&mut claims, format!("--trace={}", path.display()), path)?;
     }
@@ -39,6 +41,9 @@ pub fn parse(
     }
     Ok(saves)
 }
+
+/// Who claims the files that a run reads.
+const INPUT: &str = "an input";
 
 /// Takes a file for the result of a flag. Known before a long run, not after it.
 fn claim(
@@ -55,6 +60,10 @@ fn claim(
     let place = files::destination(path).map_err(unwritable)?;
     match claims.insert(place, flag.clone()) {
         None => Ok(()),
+        Some(other) if other == INPUT => {
+            let why = format!("{flag}: the run reads this file; name another one");
+            Err(CliError::Usage(why))
+        }
         Some(other) => {
             let why = format!("{flag}: two results for one file, with {other}; give each its own");
             Err(CliError::Usage(why))

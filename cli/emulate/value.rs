@@ -228,6 +228,14 @@ fn parse_form(text: &str, word: &str, form: &'static str, rest: &str) -> Result<
     })
 }
 
+/// The file that a value is read from, if it is.
+pub fn file_of(text: &str) -> Option<PathBuf> {
+    match text.rsplit_once(".safetensors#") {
+        Some((stem, _)) => Some(PathBuf::from(format!("{stem}.safetensors"))),
+        None => text.ends_with(".npy").then(|| PathBuf::from(text)),
+    }
+}
+
 fn parse_file(text: &str, head: &str) -> Result<Value, ValueError> {
     if let Some((stem, tensor)) = text.rsplit_once(".safetensors#") {
         let path = PathBuf::from(format!("{stem}.safetensors"));

@@ -52,7 +52,7 @@ struct Missing {
     cost: &'static str,
 }
 
-/// Looks at the installation. Something missing is a report, not an error.
+/// Looks at the installation; [`Outcome::Missing`] where something is not there.
 ///
 /// # Errors
 /// Stdout is gone.
@@ -63,7 +63,7 @@ pub fn run(_: &Args, json: bool) -> Result<Outcome, CliError> {
     } else {
         report::text(&text(&health))?;
     }
-    Ok(Outcome::Right)
+    Ok(if health.missing.is_empty() { Outcome::Right } else { Outcome::Missing })
 }
 
 fn examine() -> Health {

@@ -1,7 +1,7 @@
 //! `emulate`: any code object on the emulator.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
@@ -13,7 +13,7 @@ use crate::emulate::request::{self, Groups};
 use crate::emulate::save::{self, Save};
 use crate::emulate::stats::Totals;
 use crate::emulate::trace::Trace;
-use crate::emulate::value::GRAMMAR;
+use crate::emulate::value::{self, GRAMMAR};
 use crate::error::{CliError, Outcome};
 use crate::harness::conditions::Conditions;
 use crate::report;
@@ -129,7 +129,11 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let objects = Objects::read(&requests, args.file.as_deref())?;
     let plan = Plan::new(&requests, &objects)?;
     let trace_file = args.trace.as_ref().and_then(Option::as_deref);
-    let saves = save::parse(&args.save, trace_file, &plan)?;
+    let values = requests.iter().flat_map(|request| &request.args);
+    let files = values.filter_map(|(_, value)| value::file_of(value));
+    let inputs: Vec<PathBuf> =
+        objects.paths().map(Path::to_owned).chain(files).chain(args.launches.clone()).collect();
+    let saves = save::parse(&args.save, trace_file, &inputs, &plan)?;
     let mut told = execute(args, &plan, &saves)?;
     told.seconds = started.elapsed().as_secs_f64();
     if json {

@@ -109,7 +109,7 @@ impl Exec<'_> {
     }
 
     #[inline]
-    fn check_allocation(&self, inst: &Prepared) -> Outcome {
+    pub(crate) fn check_allocation(&self, inst: &Prepared) -> Outcome {
         let [arch, acc] = inst.n_vectors;
         if arch <= self.wave.n_vectors[0] && acc <= self.wave.n_vectors[1] {
             return Ok(());
@@ -200,6 +200,9 @@ impl Exec<'_> {
             undefined = 0;
         }
         self.wave.scalars.set(register, value, undefined);
+        if undefined != 0 {
+            self.note_undefined_at(inst, register.into());
+        }
     }
 }
 

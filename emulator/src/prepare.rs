@@ -3,6 +3,7 @@
 //! Everything that depends only on the instruction is decided here, once; executing it searches nothing.
 
 mod kind;
+mod moved;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ use crate::report::Class;
 use crate::sem::forms;
 use crate::sem::{self, Meaning};
 use crate::wave::{FIRST_ACC, SCRAP_STAGE, SPREAD_STAGE, ZERO_STAGE, scalar};
+
+pub(crate) use moved::prepare_moved;
 
 /// What executes an instruction.
 pub(crate) type Handler = for<'e> fn(&mut Exec<'e>, &Prepared) -> Outcome;
@@ -356,7 +359,11 @@ fn prepare_half(
         };
         let registers = u16::try_from(registers).expect("at most 32 registers");
         check_tuple(&inst, *operand, registers, target)?;
-        note_registers(&mut prepared, *operand, registers, spec.is_dst);
+        // Which registers M0 selects, only running it tells (`sem::relative`).
+        let moves = if spec.is_dst { Effect::RelativeResult } else { Effect::RelativeSource };
+        if !row.has(moves) {
+            note_registers(&mut prepared, *operand, registers, spec.is_dst);
+        }
         if spec.is_dst {
             prepared.dst[n_dst] = dest(*operand);
             n_dst += 1;

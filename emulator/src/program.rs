@@ -7,7 +7,8 @@ use isa::Target;
 use crate::block::{Block, MAX_STEPS};
 use crate::fault::Cause;
 use crate::finding::Site;
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{Prepared, prepare, prepare_moved};
+use crate::sem::relative;
 
 type Slot = OnceLock<Result<Prepared, Box<Cause>>>;
 
@@ -88,7 +89,7 @@ impl Program {
     /// The instruction at an address.
     pub(crate) fn fetch(&self, pc: u64) -> Result<&Prepared, Box<Cause>> {
         let (code, at) = self.find(pc)?;
-        let prepared = code.slots[at].get_or_init(|| self.decode(pc, &code.bytes[at * 4..]));
+        let prepared = code.slots[at].get_or_init(|| self.decode(pc, &code.bytes, at * 4));
         prepared.as_ref().map_err(Clone::clone)
     }
 
@@ -105,7 +106,8 @@ impl Program {
     }
 
     #[cold]
-    fn decode(&self, pc: u64, bytes: &[u8]) -> Result<Prepared, Box<Cause>> {
+    fn decode(&self, pc: u64, code: &[u8], at: usize) -> Result<Prepared, Box<Cause>> {
+        let bytes = &code[at..];
         let inst = isa::decode(self.target, bytes).map_err(|error| {
             let shown = bytes.iter().take(8).map(|byte| format!("{byte:02x}"));
             Box::new(Cause::UnknownInstruction {
@@ -115,6 +117,9 @@ impl Program {
                     .map_or_else(|| "none".to_owned(), |nearest| nearest.to_string()),
             })
         })?;
+        if self.target == Target::Gfx950 && relative::is_in_region(&code[..at], &inst) {
+            return prepare_moved(pc, inst, self.target, relative::RUN_MOVED).map_err(Box::new);
+        }
         prepare(pc, inst, self.target).map_err(Box::new)
     }
 

@@ -3,6 +3,7 @@
 //! Sources are taken as wide as the row says; results come with the rule of their undefined bits. The
 //! scalar condition code is undefined when it depends on undefined bits.
 
+use crate::checks::origins::SCC;
 use crate::exec::{Exec, Outcome};
 use crate::operand::Dest;
 use crate::prepare::Prepared;
@@ -115,6 +116,9 @@ impl Exec<'_> {
         let (a, b) = (self.scalar_source(inst, 0), self.scalar_source(inst, 1));
         self.wave.scc = f(a.value, b.value);
         self.wave.is_scc_undefined = a.undefined | b.undefined != 0;
+        if self.wave.is_scc_undefined {
+            self.note_undefined_at(inst, SCC);
+        }
         Ok(())
     }
 
@@ -186,6 +190,9 @@ impl Exec<'_> {
                 self.wave.scc = value;
                 self.wave.is_scc_undefined = is_undefined;
             }
+        }
+        if self.wave.is_scc_undefined && !matches!(scc, Scc::Keep) {
+            self.note_undefined_at(inst, SCC);
         }
     }
 }

@@ -6,6 +6,7 @@
 use isa::Target;
 use isa::wait_states::History;
 
+use crate::checks::origins::Origins;
 use crate::checks::waits::Scoreboard;
 use crate::float::FloatMode;
 use crate::lanes::Width;
@@ -354,6 +355,10 @@ pub(crate) struct Wave {
     pub scoreboard: Scoreboard,
     /// Instructions that later ones may come too early for.
     pub history: History,
+    /// Where undefined bits came to be.
+    pub origins: Origins,
+    /// M0 moves registers (`s_set_gpr_idx_on` of gfx950).
+    pub moves_registers: bool,
     /// Room for the factors of a matrix operation, from the first one on.
     pub factors: Option<Box<Factors>>,
     /// What its clocks showed last.
@@ -384,6 +389,8 @@ impl Wave {
             mode: FloatMode::from_bits(0),
             scoreboard: Scoreboard::new(target),
             history: History::new(target),
+            origins: Origins::default(),
+            moves_registers: false,
             factors: None,
             active: 0,
         }
@@ -407,6 +414,8 @@ impl Wave {
         self.clock = 0;
         self.scoreboard.clear();
         self.history.clear();
+        self.origins.clear();
+        self.moves_registers = false;
     }
 
     /// Time as the wave sees it: the same on every run, later at each reading. No clock is modelled.

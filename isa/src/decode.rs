@@ -29,7 +29,10 @@ use crate::inst::MAX_OPERANDS;
 use crate::inst::Modifiers;
 use crate::reg::LITERAL_CODE;
 use crate::reg::Operand;
+use crate::reg::SpecialReg;
 use crate::rules;
+use crate::table::Effect;
+use crate::table::OperandSpec;
 use crate::table::Row;
 use crate::table::Ty;
 use crate::target::Target;
@@ -246,7 +249,8 @@ fn check_tuples(inst: &Inst, target: Target) -> Result<(), DecodeProblem> {
     for (index, spec) in inst.row().operands.iter().enumerate() {
         let registers = inst.registers(index, target);
         check_mx_format(inst, spec.ty)?;
-        let is_immediate = matches!(spec.ty, Ty::Message | Ty::HwReg | Ty::Label);
+        check_index(inst, *spec, inst.operands[index])?;
+        let is_immediate = matches!(spec.ty, Ty::Message | Ty::HwReg | Ty::Label | Ty::GprIdx);
         if !is_immediate && !inst.operands[index].fits_tuple(registers, target) {
             return Err(DecodeProblem::Operand {
                 field: spec.field,
@@ -255,6 +259,37 @@ fn check_tuples(inst: &Inst, target: Target) -> Result<(), DecodeProblem> {
         }
     }
     Ok(())
+}
+
+/// Which operands to move is four bits; a source that M0 moves is a register, of a pair one that has two halves.
+fn check_index(inst: &Inst, spec: OperandSpec, operand: Operand) -> Result<(), DecodeProblem> {
+    let field = spec.field;
+    if let Operand::Imm(bits @ 0x10..) = operand
+        && spec.ty == Ty::GprIdx
+    {
+        return Err(DecodeProblem::Reserved { field: Some(field), value: bits.into() });
+    }
+    if spec.is_dst || !inst.row().has(Effect::RelativeSource) {
+        return Ok(());
+    }
+    let is_pair = spec.ty == Ty::B64;
+    let is_register = match (field, operand) {
+        (Field::Src0, operand) => matches!(operand, Operand::Vgpr(_)),
+        (_, Operand::Special(special)) => match special {
+            SpecialReg::SrcScc
+            | SpecialReg::SrcVccz
+            | SpecialReg::SrcExecz
+            | SpecialReg::SrcPopsExitingWaveId => !is_pair,
+            SpecialReg::SrcSharedBase
+            | SpecialReg::SrcSharedLimit
+            | SpecialReg::SrcPrivateBase
+            | SpecialReg::SrcPrivateLimit => false,
+            _ => true,
+        },
+        (_, operand) => matches!(operand, Operand::Sgpr(_)),
+    };
+    let problem = OperandProblem::NotMovable;
+    if is_register { Ok(()) } else { Err(DecodeProblem::Operand { field, problem }) }
 }
 
 /// The formats of f8f6f4 fragments are 0 to 4.

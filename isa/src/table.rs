@@ -123,6 +123,10 @@ pub enum Effect {
     /// Its VOP3 form reads one scalar value at most, on every target: shifts of 64 bits (LLVM 22,
     /// `getConstantBusLimit`).
     OneScalar,
+    /// M0 adds to the register number of the source.
+    RelativeSource,
+    /// M0 adds to the register number of the result.
+    RelativeResult,
     /// gfx950: the LDS bit sends the loaded data to LDS, at M0, instead of VDATA.
     ToLds,
 }
@@ -268,7 +272,7 @@ words!(ty, Ty:
     i16x2 I16x2, f16x2 F16x2, bf16x2 Bf16x2, iu8x4 Iu8x4, mix Mix, acc Acc, b64 B64, u64 U64, i64 I64, f64 F64,
     b32x2 B32x2, f32x2 F32x2, b96 B96, b128 B128, b64x2 B64x2, b256 B256, b512 B512, mask Mask,
     v_addr VAddr, s_addr SAddr, b_addr BAddr, label Label, wait_counts WaitCounts, dep_counts DepCounts,
-    delay Delay, message Message, hw_reg HwReg, mx_a MxA, mx_b MxB,
+    delay Delay, message Message, hw_reg HwReg, gpr_idx GprIdx, mx_a MxA, mx_b MxB,
     f64_r2 Tile(F64, 2), f64_r8 Tile(F64, 8), f32_r1 Tile(F32, 1), f32_r4 Tile(F32, 4), f32_r8 Tile(F32, 8),
     f32_r16 Tile(F32, 16), f32_r32 Tile(F32, 32), f16_r2 Tile(F16, 2), f16_r4 Tile(F16, 4), f16_r8 Tile(F16, 8),
     bf16_r2 Tile(Bf16, 2), bf16_r4 Tile(Bf16, 4), bf16_r8 Tile(Bf16, 8), fp8_r2 Tile(Fp8, 2), fp8_r4 Tile(Fp8, 4),
@@ -280,7 +284,8 @@ words!(effect, Effect:
     reads_exec ReadsExec, writes_exec WritesExec, reads_m0 ReadsM0, trans Trans,
     branch Branch, terminator Terminator, barrier Barrier, load CountsLoad, store CountsStore,
     lgkm CountsLgkm, clamps Clamps, no_clamp NoClamp, short_only ShortOnly, no_long_gfx1100 NoLongGfx1100, no_dpp NoDpp, no_dst_sel NoDstSel, lane_flags LaneFlags,
-    truth_table TruthTable, zeroes_high ZeroesHigh, two_offsets TwoOffsets, swizzles Swizzles, global_only GlobalOnly, atomic Atomic, one_scalar OneScalar, to_lds ToLds);
+    truth_table TruthTable, zeroes_high ZeroesHigh, two_offsets TwoOffsets, swizzles Swizzles, global_only GlobalOnly, atomic Atomic, one_scalar OneScalar, to_lds ToLds,
+    relative_source RelativeSource, relative_result RelativeResult);
 
 pub mod buffer;
 pub mod buffer_atomic;

@@ -24,6 +24,7 @@ use crate::target::Target;
 
 mod history;
 mod profile;
+mod unit;
 
 pub use history::History;
 pub use history::Missing;
@@ -223,6 +224,8 @@ pub enum Consumer {
     LaneExec,
     /// A permlane swap runs after a change of EXEC.
     SwapExec,
+    /// `v_permlane16_b32` or `v_permlanex16_b32` runs after a change of EXEC.
+    PermlaneExec,
     /// An MFMA runs after a change of EXEC.
     MatrixExec,
     /// A memory instruction by address or buffer runs after a change of EXEC.
@@ -258,6 +261,8 @@ pub enum Remedy {
     States(u32),
     /// A `v_nop`, or any vector instruction that does not depend on them, between them.
     ValuBetween,
+    /// A vector instruction other than `v_nop` between them.
+    ValuButNopBetween,
     /// `s_waitcnt_depctr` with this SIMM16 (VA_VDST of 0) between them. A memory or LDS instruction does
     /// the same, as do [`DRAINING_VALU`] vector instructions or [`DRAINING_TRANS`] transcendentals.
     WaitDepctr(u16),
@@ -324,9 +329,14 @@ const GFX950: [Row; 35] = [
     states(Producer::SaluM0, Consumer::Sendmsg, 1),
 ];
 
-const GFX1100: [Row; 4] = [
+const GFX1100: [Row; 5] = [
     Row { producer: Producer::Wmma, consumer: Consumer::WmmaFactor, remedy: Remedy::ValuBetween },
     states(Producer::Wmma, Consumer::WmmaAddend, 0),
+    Row {
+        producer: Producer::ValuExec,
+        consumer: Consumer::PermlaneExec,
+        remedy: Remedy::ValuButNopBetween,
+    },
     Row {
         producer: Producer::Trans,
         consumer: Consumer::ValuRead,

@@ -206,6 +206,9 @@ fn pair(line: &Line) -> Option<(Producer, Consumer)> {
         ("VALU (v_cmpx) write EXEC", "v_readlane/v_readfirstlane/v_writelane") => {
             (Producer::ValuExec, Consumer::LaneExec)
         }
+        ("VALU (v_cmpx) write EXEC", "v_permlane16" | "v_permlanex16") => {
+            (Producer::ValuExec, Consumer::PermlaneExec)
+        }
         ("SALU write EXEC", _) => (Producer::SaluExec, Consumer::Dpp),
         ("global_store_dwordx4 data", "MFMA overwrites data (WAR)") => {
             (Producer::WideStore, Consumer::MatrixOverwrite)
@@ -227,6 +230,7 @@ fn inserted(line: &Line) -> Remedy {
     match line.inserted {
         "" => Remedy::States(line.states),
         "V_NOP_e32" => Remedy::ValuBetween,
+        "V_MOV_B32_e32" => Remedy::ValuButNopBetween,
         wait => {
             let imm = wait.strip_prefix("S_WAITCNT_DEPCTR ").and_then(|imm| imm.parse().ok());
             Remedy::WaitDepctr(imm.unwrap_or_else(|| panic!("'{wait}'")))
@@ -269,7 +273,9 @@ fn a_planted_error_in_a_row_is_reported() {
             let mut wrong = rows(target).to_vec();
             wrong[at].remedy = match wrong[at].remedy {
                 Remedy::States(states) => Remedy::States(states + 1),
-                Remedy::ValuBetween | Remedy::WaitDepctr(_) => Remedy::States(1),
+                Remedy::ValuBetween | Remedy::ValuButNopBetween | Remedy::WaitDepctr(_) => {
+                    Remedy::States(1)
+                }
             };
             let words = check_rows(target, &wrong).expect_err("the remedy is wrong");
             assert!(words.contains(" then "), "{words}");

@@ -47,5 +47,7 @@ pub use signature::{
     Access, Argument, ArgumentKind, Axis, BufferArgument, Extent, Role, ScalarType,
 };
 pub use spec::{KernelKind, Spec};
-pub use spec_file::{FileProblem, Place, ProblemKind, UnreadableSpec, parse_spec, read_spec};
+pub use spec_file::{
+    FileProblem, Place, ProblemKind, UnreadableSpec, is_named_pipe, parse_spec, read_spec,
+};
 pub use status::{StatusBit, StatusWord, UnknownStatusBits};

@@ -60,7 +60,26 @@ fn parse_with<T>(
     }
 }
 
+/// Whether a path is a pipe with a place in a folder, which might never end or never begin; those that a shell
+/// opens for a command have none.
+#[cfg(unix)]
+pub fn is_named_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let is_pipe = std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
+    is_pipe && std::fs::canonicalize(path).is_ok()
+}
+
+/// Whether a path is a pipe with a place in a folder; here there are none.
+#[cfg(not(unix))]
+pub fn is_named_pipe(_: &Path) -> bool {
+    false
+}
+
 fn read_text(path: &Path) -> Result<String, Refusal> {
+    if is_named_pipe(path) {
+        let pipe = std::io::Error::other("it is a named pipe, write it to a file first");
+        return Err(Box::new(FileProblem::input_output(&pipe)));
+    }
     let mut bytes = Vec::new();
     let read =
         File::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));

@@ -186,3 +186,15 @@ fn a_trace_goes_through_a_pipe() {
         "{told}"
     );
 }
+
+#[test]
+fn a_result_over_what_the_run_reads_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let object = folder.path().join("object.bin");
+    std::fs::copy(fixture("vector_add", Target::Gfx950), &object).unwrap();
+    let object = object.to_str().unwrap();
+    let save = format!("out={object}");
+    let message =
+        ends_with(&adding(object, &["--save", &save]), 2, &["--save out=", "reads this file"]);
+    assert!(!message.contains("wave instructions"), "{message}");
+}

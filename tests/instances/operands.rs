@@ -35,6 +35,11 @@ pub fn operand(
         Field::Src2 if is_short => SpecialReg::VccLo.into(),
         Field::Simm16 => immediate(target, spec, random),
         Field::Ssrc0 if spec.ty == Ty::Message => message(target, random),
+        Field::Ssrc1 if spec.ty == Ty::GprIdx => Operand::Imm(random.bits() as u16 & 0xf),
+        Field::Src0 if row.has(Effect::RelativeSource) => vector(target, spec, inst, random),
+        Field::Ssrc0 if row.has(Effect::RelativeSource) => {
+            scalar_register(target, spec, inst, random)
+        }
         Field::K | Field::Simm32 => Operand::Literal(random.bits() as u32),
         Field::Vdst if is_silent_atomic(inst) => Operand::None,
         Field::Vaddr if !inst.mods.offen && !inst.mods.idxen => Operand::None,
@@ -76,6 +81,7 @@ fn is_silent_atomic(inst: &Inst) -> bool {
 fn immediate(target: Target, spec: OperandSpec, random: &mut Random) -> Operand {
     match spec.ty {
         Ty::Message => message(target, random),
+        Ty::GprIdx => Operand::Imm(random.bits() as u16 & 0xf),
         Ty::WaitCounts => {
             let counts = WaitCounts::from_imm(target, random.bits() as u16);
             Operand::Imm(counts.to_imm(target))

@@ -1,7 +1,7 @@
 //! Compiling a program, running it with every check on, reading what it wrote.
 
 use codeobj::CodeObject;
-use emulator::{BufferId, Dispatch, LoadedObject, Machine, Options};
+use emulator::{BufferId, Dispatch, LoadedObject, Machine, Numerics, Options};
 use isa::Target;
 
 /// A program: where it runs, its source, and what it must compute.
@@ -24,21 +24,39 @@ pub const ALL_LEVELS: &[u8] = &[0, 2, 3];
 /// Every 16-bit half is a NaN of f16 and of bf16, every wider float is one too.
 pub const POISON: [u8; 2] = [0xff, 0x7f];
 
-/// Runs all programs of a family and shows every failure, not only the first.
+/// Runs all programs of a family in the default mode of numerics and shows every failure, not only the first.
 pub fn run_family(programs: &[Program]) {
+    run_all(programs, |numerics, _| numerics == Numerics::default());
+}
+
+/// As [`run_family`], and in every other mode of the target what the last level makes of each program.
+pub fn run_family_in_modes(programs: &[Program]) {
+    run_all(programs, |numerics, is_last| numerics == Numerics::default() || is_last);
+}
+
+fn run_all(programs: &[Program], is_wanted: impl Fn(Numerics, bool) -> bool) {
     let mut failures = Vec::new();
     for program in programs {
         for target in program.targets {
             let ir = (program.source)(*target);
-            for level in program.levels {
-                let run = || run(program, *target, *level, &ir);
+            let modes = Numerics::of_target(*target).iter();
+            let runs = modes.flat_map(|mode| program.levels.iter().map(move |level| (mode, level)));
+            for (mode, level) in runs {
+                if !is_wanted(*mode, Some(level) == program.levels.last()) {
+                    continue;
+                }
+                let run = || run(program, *target, *level, *mode, &ir);
                 if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
                     let words = panic
                         .downcast_ref::<String>()
                         .cloned()
                         .or(panic.downcast_ref::<&str>().map(|words| (*words).to_owned()));
                     let words = words.unwrap_or_default();
-                    failures.push(format!("{} {target} -O{level}: {words}", program.name));
+                    failures.push(format!(
+                        "{} {target} -O{level} {}: {words}",
+                        program.name,
+                        mode.name()
+                    ));
                 }
             }
         }
@@ -46,14 +64,14 @@ pub fn run_family(programs: &[Program]) {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-fn run(program: &Program, target: Target, level: u8, ir: &str) {
+fn run(program: &Program, target: Target, level: u8, numerics: Numerics, ir: &str) {
     let options = emit::llvm::Options {
         worker: Some(env!("CARGO_BIN_EXE_wavesmith-llvm").into()),
         ..emit::llvm::Options::default()
     };
     let artefacts = emit::llvm::compile_module(program.name, ir, target, level, &options)
         .unwrap_or_else(|error| panic!("{error}"));
-    let mut bench = Bench::new(program.name, target, &artefacts.code_object);
+    let mut bench = Bench::new(program.name, target, numerics, &artefacts.code_object);
     (program.check)(&mut bench);
     assert!(bench.launches > 0, "the program was not launched");
 }
@@ -68,6 +86,8 @@ pub enum Arg {
 /// A machine with one program loaded.
 pub struct Bench {
     pub target: Target,
+    /// How matrix and dot-product instructions round.
+    pub numerics: Numerics,
     pub dynamic_lds_bytes: u32,
     machine: Machine,
     object: LoadedObject,
@@ -76,12 +96,12 @@ pub struct Bench {
 }
 
 impl Bench {
-    fn new(kernel: &'static str, target: Target, code_object: &[u8]) -> Bench {
-        let options = Options { instruction_limit: 20_000_000, ..Options::default() };
+    fn new(kernel: &'static str, target: Target, numerics: Numerics, code_object: &[u8]) -> Bench {
+        let options = Options { instruction_limit: 20_000_000, numerics, ..Options::default() };
         let mut machine = Machine::new(target, options);
         let object = CodeObject::parse(code_object).expect("LLVM's object is read");
         let object = machine.load(&object).expect("loads");
-        Bench { target, dynamic_lds_bytes: 0, machine, object, kernel, launches: 0 }
+        Bench { target, numerics, dynamic_lds_bytes: 0, machine, object, kernel, launches: 0 }
     }
 
     /// A buffer with these values.

@@ -2,10 +2,17 @@
 
 use isa::Target;
 
-use crate::bench::{ALL_LEVELS, BOTH, Bench, Program, assert_equal, random_words};
+use crate::bench::{ALL_LEVELS, Arg, BOTH, Bench, Program, assert_equal, random_words};
 use crate::ir::{kernel, v};
 
 pub const PROGRAMS: &[Program] = &[
+    Program {
+        name: "register_array",
+        targets: BOTH,
+        levels: ALL_LEVELS,
+        source: register_array,
+        check: check_register_array,
+    },
     Program {
         name: "waterfall",
         targets: BOTH,
@@ -153,4 +160,44 @@ fn check_branches(bench: &mut Bench) {
     let expected: Vec<u32> =
         groups.flat_map(|(xs, group)| xs.iter().map(move |x| mix(*x, group))).collect();
     assert_equal("mixed", &bench.read::<u32>(out), &expected);
+}
+
+/// An array that stays in registers, read and written at places that the arguments choose: M0 selects the register
+/// (`v_movrel*` of gfx1100, `s_set_gpr_idx_on` of gfx950).
+fn register_array(target: Target) -> String {
+    let params = "ptr addrspace(1) %in, ptr addrspace(1) %out, i32 %from, i32 %to";
+    kernel(target, "register_array", params, BLOCK, |ir| {
+        let item = ir.item();
+        let array = ir.load(1, "<16 x i32>", "%in", &item);
+        let first = v!(ir, "extractelement <16 x i32> {array}, i32 %from");
+        let array = v!(ir, "insertelement <16 x i32> {array}, i32 {item}, i32 %to");
+        let second = v!(ir, "extractelement <16 x i32> {array}, i32 %from");
+        let sum = v!(ir, "add i32 {first}, {second}");
+        let array = v!(ir, "insertelement <16 x i32> {array}, i32 {sum}, i32 3");
+        // The same values in every lane.
+        let same = v!(ir, "insertelement <8 x i32> zeroinitializer, i32 %from, i32 5");
+        let same = v!(ir, "insertelement <8 x i32> {same}, i32 77, i32 %to");
+        let chosen = v!(ir, "extractelement <8 x i32> {same}, i32 %from");
+        let array = v!(ir, "insertelement <16 x i32> {array}, i32 {chosen}, i32 7");
+        ir.store(1, "<16 x i32>", &array, "%out", &item);
+    })
+}
+
+fn check_register_array(bench: &mut Bench) {
+    let values = random_words(49, 16 * BLOCK as usize);
+    for (from, to) in [(0, 0), (2, 6), (5, 5), (7, 2)] {
+        let (input, out) = (bench.input(&values), bench.output::<u32>(values.len()));
+        bench.launch(1, BLOCK, &[input, out, Arg::U32(from), Arg::U32(to)]);
+        let mut same = [0; 8];
+        same[5] = from;
+        same[to as usize] = 77;
+        let mut expected = values.clone();
+        for (item, array) in expected.chunks_mut(16).enumerate() {
+            let first = array[from as usize];
+            array[to as usize] = item as u32;
+            array[3] = first.wrapping_add(array[from as usize]);
+            array[7] = same[from as usize];
+        }
+        assert_equal("array", &bench.read::<u32>(out), &expected);
+    }
 }

@@ -17,7 +17,7 @@ mod modules;
 mod ordering;
 mod rows;
 
-use bench::run_family;
+use bench::{run_family, run_family_in_modes};
 
 #[test]
 fn elementwise() {
@@ -26,7 +26,7 @@ fn elementwise() {
 
 #[test]
 fn gemm() {
-    run_family(gemm::PROGRAMS);
+    run_family_in_modes(gemm::PROGRAMS);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn rows() {
 
 #[test]
 fn attention() {
-    run_family(attention::PROGRAMS);
+    run_family_in_modes(attention::PROGRAMS);
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub(crate) mod alignment;
 pub(crate) mod barriers;
 pub(crate) mod conflict;
 mod exchange;
+pub(crate) mod origins;
 pub(crate) mod races;
 mod shadow;
 mod site;

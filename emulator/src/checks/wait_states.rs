@@ -24,6 +24,14 @@ pub(crate) fn check(exec: &mut Exec<'_>, inst: &Prepared) {
     exec.wave.history.issue(inst.pc, &inst.profile);
 }
 
+/// As [`check`], for the instruction that another one, issued already, turns out to be.
+pub(crate) fn check_issued(exec: &mut Exec<'_>, inst: &Prepared) {
+    if exec.wave.history.missing(&inst.profile).next().is_some() {
+        report(exec, inst);
+    }
+    exec.wave.history.remember(inst.pc, &inst.profile);
+}
+
 /// What an instruction comes too early for: of each earlier instruction, the row that asks most.
 pub(crate) fn missing(history: &History, inst: &Prepared) -> Vec<Missing> {
     let mut list: Vec<Missing> = history.missing(&inst.profile).collect();
@@ -55,6 +63,13 @@ pub(crate) fn describe(missing: &Missing) -> (String, String) {
         Remedy::ValuBetween => (
             format!("right after {earlier}; a vector instruction has to lie between"),
             "v_nop, or a vector instruction that does not depend on them, between the two"
+                .to_owned(),
+        ),
+        Remedy::ValuButNopBetween => (
+            format!(
+                "right after {earlier}; a vector instruction other than v_nop has to lie between"
+            ),
+            "v_mov_b32 of a register to itself, or another vector instruction, between the two"
                 .to_owned(),
         ),
         Remedy::WaitDepctr(imm) => (
@@ -110,9 +125,11 @@ fn later(later: Later) -> &'static str {
             Consumer::PermlaneSwap => "swapped",
             Consumer::VmemAddress => "read as an address",
             Consumer::LaneSelect => "read as a lane select",
-            Consumer::LaneExec | Consumer::SwapExec | Consumer::MatrixExec | Consumer::VmemExec => {
-                "in force"
-            }
+            Consumer::LaneExec
+            | Consumer::SwapExec
+            | Consumer::PermlaneExec
+            | Consumer::MatrixExec
+            | Consumer::VmemExec => "in force",
             Consumer::ValuConstant => "read as a scalar",
             Consumer::DivFmas => "read by v_div_fmas",
             Consumer::ValuOverwrite | Consumer::MatrixOverwrite | Consumer::MemoryOverwrite => {

@@ -57,6 +57,7 @@ impl Exec<'_> {
         if let Some(shadow) = shadow {
             let moved = map1(&shadow[0], |bits| bits << placement.shift);
             self.wave.vectors.taint_row(register, row, lanes, placement.mask, &moved);
+            self.note_undefined(inst);
         }
     }
 
@@ -77,6 +78,9 @@ impl Exec<'_> {
             if let Some(shadow) = &shadow {
                 self.wave.vectors.taint_row(register, row, lanes, u32::MAX, &shadow[word]);
             }
+        }
+        if shadow.is_some() {
+            self.note_undefined(inst);
         }
     }
 

@@ -59,6 +59,7 @@ impl Exec<'_> {
     ) -> Outcome {
         self.run_defined(inst, run);
         self.taint_rows(inst.places.result, shadows);
+        self.note_undefined(inst);
         Ok(())
     }
 

@@ -161,6 +161,7 @@ impl Exec<'_> {
                     loaded.mask,
                     &loaded.undefined[word],
                 );
+                self.note_loaded(inst);
             }
         }
     }
@@ -230,7 +231,7 @@ impl Exec<'_> {
             let all = (1_u32 << N) - 1;
             let is_seen = !matches!(space, Space::Scratch(_) | Space::OutOfRange);
             if written & all != all && is_seen {
-                undefined::store(self, inst, lane as u32);
+                undefined::store(self, inst, lane as u32, &undefined::slots_of(inst, k));
             }
             self.store_bytes(inst, lane, space, bytes, written)?;
         }
@@ -401,7 +402,8 @@ impl Exec<'_> {
         let active = self.wave.active;
         let mut lanes = (0..self.wave.width as usize).filter(|lane| active >> lane & 1 == 1);
         if let Some(lane) = lanes.find(|lane| self.source_bits(inst, k, *lane).undefined != 0) {
-            undefined::address(self, inst, Some(lane as u32));
+            let registers = undefined::slots_of(inst, k);
+            undefined::address(self, inst, Some(lane as u32), &registers);
         }
     }
 

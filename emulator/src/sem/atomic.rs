@@ -460,7 +460,9 @@ impl Exec<'_> {
             let (bytes, written) = self.load_bytes::<N>(inst, lane, space)?;
             let is_defined = operands.iter().all(|bits| bits.undefined == 0);
             if !is_defined && space != Space::OutOfRange {
-                undefined::store(self, inst, lane as u32);
+                let registers =
+                    [undefined::slots_of(inst, 0), undefined::slots_of(inst, 1)].concat();
+                undefined::store(self, inst, lane as u32, &registers);
             }
             let mut old = [0; 8];
             old[..N].copy_from_slice(&bytes);
@@ -486,6 +488,9 @@ impl Exec<'_> {
             let value = (old >> (32 * word)) as u32;
             let register = first + word as u16;
             self.wave.vectors.write_lane(register, lane, u32::MAX, value, undefined);
+            if undefined != 0 {
+                self.note_loaded(inst);
+            }
         }
     }
 

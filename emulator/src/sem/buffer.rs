@@ -200,7 +200,12 @@ impl Exec<'_> {
         };
         let undefined = (0..4).any(|word| self.wave.scalars.undefined(first + word) != 0);
         if undefined || scalar.undefined != 0 {
-            undefined::address(self, inst, None);
+            undefined::address(
+                self,
+                inst,
+                None,
+                &[undefined::slots_of(inst, k + 1), undefined::slots_of(inst, k + 2)].concat(),
+            );
         }
         let words: [u32; 4] = std::array::from_fn(|word| self.wave.scalars.get(first + word as u8));
         if let Some(field) = unsupported_field(self.target, words) {

@@ -4,6 +4,7 @@ use isa::Operand;
 use isa::sysreg::HwRegField;
 use isa::table::{Control, Ty};
 
+use crate::checks::origins::SCC;
 use crate::checks::undefined;
 use crate::checks::waits::{Counter, Queue};
 use crate::exec::{Exec, Outcome};
@@ -76,6 +77,10 @@ pub(crate) fn meaning(op: Control) -> Meaning {
         Control::STtracedata | Control::STtracedataImm | Control::SIncperflevel | Control::SDecperflevel | Control::SWaitEvent => Exact(|_, _| Ok(())),
         Control::SDelayAlu | Control::SClause | Control::SSetInstPrefetchDistance => Exact(|_, _| Ok(())),
         Control::SSethalt => Exact(|x, i| x.halt(i)),
+        Control::SSetGprIdxOn => Exact(|x, i| x.move_registers(i)),
+        Control::SSetGprIdxOff => Exact(|x, _| { x.wave.moves_registers = false; Ok(()) }),
+        // Compilers write regions from on to off.
+        Control::SSetGprIdxMode | Control::SSetGprIdxIdx => Meaning::Unsupported,
         Control::SRoundMode => Exact(|x, i| x.set_mode_field(i, 0, 4, i.constant().into())),
         Control::SDenormMode => Exact(|x, i| x.set_mode_field(i, 4, 4, i.constant().into())),
         Control::SGetregB32 => Exact(|x, i| x.get_register(i)),
@@ -126,7 +131,7 @@ impl Exec<'_> {
 
     fn branch_scc(&mut self, inst: &Prepared, when: bool) -> Outcome {
         if self.wave.is_scc_undefined {
-            undefined::branch(self, inst, "SCC");
+            undefined::branch(self, inst, "SCC", &[SCC]);
         }
         self.branch(inst, self.wave.scc == when)
     }
@@ -135,7 +140,7 @@ impl Exec<'_> {
         let (mask, unsure) = (self.wave.mask(scalar::VCC), self.wave.mask_undefined(scalar::VCC));
         // A bit that is surely set decides it.
         if unsure != 0 && mask & !unsure == 0 {
-            undefined::branch(self, inst, "VCC");
+            undefined::branch(self, inst, "VCC", &[scalar::VCC.into(), u16::from(scalar::VCC) + 1]);
         }
         self.branch(inst, (mask == 0) == when_zero)
     }
@@ -148,7 +153,7 @@ impl Exec<'_> {
     fn jump(&mut self, inst: &Prepared) -> Outcome {
         let target = self.scalar_source(inst, 0);
         if target.undefined != 0 {
-            undefined::branch(self, inst, "the target address");
+            undefined::branch(self, inst, "the target address", &[]);
         }
         self.wave.pc = target.value;
         Ok(())

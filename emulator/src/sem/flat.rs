@@ -88,7 +88,7 @@ impl Exec<'_> {
     ) -> Outcome {
         self.check_address(inst);
         if self.wave.scalars.undefined(scalar::M0) != 0 {
-            undefined::address(self, inst, None);
+            undefined::address(self, inst, None, &[scalar::M0.into()]);
         }
         let base = self.wave.scalars.get(scalar::M0).wrapping_add_signed(inst.inst.mods.offset);
         for row in self.rows() {

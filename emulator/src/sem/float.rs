@@ -207,6 +207,7 @@ impl Exec<'_> {
                         u32::MAX,
                         &[u32::MAX; ROW_LANES],
                     );
+                    self.note_undefined(inst);
                 }
             }
         }

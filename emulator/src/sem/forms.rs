@@ -165,6 +165,7 @@ impl Exec<'_> {
             if is_tainted {
                 let undefined = self.wave.vectors.undefined_row(stage, row);
                 self.wave.vectors.taint_row(register, row, lanes, u32::MAX, &undefined);
+                self.note_undefined(inst);
             }
         }
     }
@@ -189,6 +190,7 @@ impl Exec<'_> {
             self.wave.vectors.write_row(register, row, lanes, mask, &values);
             if undefined.iter().any(|bits| *bits != 0) {
                 self.wave.vectors.taint_row(register, row, lanes, mask, &undefined);
+                self.note_undefined(inst);
             }
         }
     }

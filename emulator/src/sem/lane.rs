@@ -19,6 +19,10 @@ pub(crate) fn meaning(op: Lane) -> Meaning {
             x.read_lane(i, if active == 0 { 0 } else { active.trailing_zeros() })
         }),
         Lane::VReadlaneB32 => Exact(|x, i| { let lane = x.lane_select(i); x.read_lane(i, lane) }),
+        Lane::VMovreldB32 => Exact(|x, i| x.move_relative(i, |m0| (0, m0))),
+        Lane::VMovrelsB32 => Exact(|x, i| x.move_relative(i, |m0| (m0, 0))),
+        Lane::VMovrelsdB32 => Exact(|x, i| x.move_relative(i, |m0| (m0, m0))),
+        Lane::VMovrelsd2B32 => Exact(|x, i| x.move_relative(i, |m0| (m0 & 0x3ff, m0 >> 16 & 0x3ff))),
         Lane::VWritelaneB32 => Exact(|x, i| x.write_lane(i)),
         Lane::VMbcntLoU32B32 => Exact(|x, i| x.count_lanes_below(i, 0)),
         Lane::VMbcntHiU32B32 => Exact(|x, i| x.count_lanes_below(i, 32)),
@@ -43,7 +47,7 @@ impl Exec<'_> {
     /// The lane that a scalar source selects, modulo the width of the wave.
     fn lane_select(&mut self, inst: &Prepared) -> u32 {
         if self.uniform_undefined(inst.src[1]) & u64::from(self.wave.width - 1) != 0 {
-            undefined::address(self, inst, None);
+            undefined::address(self, inst, None, &undefined::slots_of(inst, 1));
         }
         self.uniform(inst.src[1]) as u32 & (self.wave.width - 1)
     }
@@ -54,6 +58,9 @@ impl Exec<'_> {
         if let Dest::Vector(register) = inst.dst[0] {
             let (value, undefined) = (bits.value as u32, bits.undefined as u32);
             self.wave.vectors.write_lane(register, lane as usize, u32::MAX, value, undefined);
+            if undefined != 0 {
+                self.note_undefined(inst);
+            }
         }
         Ok(())
     }
@@ -101,6 +108,9 @@ impl Exec<'_> {
                         bits.value as u32,
                         bits.undefined as u32,
                     );
+                    if bits.undefined != 0 {
+                        self.note_undefined(inst);
+                    }
                 }
             }
         }
@@ -114,7 +124,12 @@ impl Exec<'_> {
             | self.uniform_undefined(inst.src[2]) & 0xffff_ffff
             != 0
         {
-            undefined::address(self, inst, None);
+            undefined::address(
+                self,
+                inst,
+                None,
+                &[undefined::slots_of(inst, 1), undefined::slots_of(inst, 2)].concat(),
+            );
         }
         let low = |source: Source| self.uniform(source) & 0xffff_ffff;
         let selects = low(inst.src[1]) | low(inst.src[2]) << 32;
@@ -143,6 +158,9 @@ impl Exec<'_> {
                 bits.value as u32,
                 bits.undefined as u32,
             );
+            if bits.undefined != 0 {
+                self.note_undefined(inst);
+            }
         }
         Ok(())
     }
@@ -153,7 +171,8 @@ impl Exec<'_> {
         // OP_SEL bit 3 is the destination's half, bit 0 source 0's.
         let shift = |bit: u8| if inst.inst.mods.op_sel & bit != 0 { 16 } else { 0 };
         let (first_shift, second_shift) = (shift(8), shift(1));
-        for lane in (0..self.wave.width as usize).filter(|lane| self.wave.active >> lane & 1 == 1) {
+        let active = self.wave.active;
+        for lane in (0..self.wave.width as usize).filter(|lane| active >> lane & 1 == 1) {
             let (a, b) = (
                 self.wave.vectors.lane_bits(first, lane),
                 self.wave.vectors.lane_bits(second, lane),
@@ -165,6 +184,9 @@ impl Exec<'_> {
                 let (value, undefined) =
                     (move_half(bits.value, from, to), move_half(bits.undefined, from, to));
                 self.wave.vectors.write_lane(register, lane, 0xffff << to, value, undefined);
+                if undefined != 0 {
+                    self.note_undefined(inst);
+                }
             }
         }
         Ok(())

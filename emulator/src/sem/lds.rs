@@ -163,6 +163,9 @@ impl Exec<'_> {
                 column
             });
             self.put_columns(register, row, &columns);
+            if columns.iter().any(|column| column.undefined != 0) {
+                self.note_loaded(inst);
+            }
         }
         Ok(())
     }
@@ -192,7 +195,7 @@ impl Exec<'_> {
             return Ok(());
         };
         if self.wave.scalars.undefined(scalar::M0) != 0 {
-            undefined::address(self, inst, None);
+            undefined::address(self, inst, None, &[scalar::M0.into()]);
         }
         let base = self.wave.scalars.get(scalar::M0) & 0xffff;
         let space = Space::Lds(base.wrapping_add_signed(inst.inst.mods.offset));
@@ -308,6 +311,7 @@ impl Exec<'_> {
                 self.wave.vectors.write_row(register, row, lanes, u32::MAX, values);
                 if undefined.iter().any(|bits| *bits != 0) {
                     self.wave.vectors.taint_row(register, row, lanes, u32::MAX, undefined);
+                    self.note_undefined(inst);
                 }
             }
         }

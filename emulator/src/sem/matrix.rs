@@ -365,6 +365,9 @@ impl Exec<'_> {
                 }
             }
         }
+        if undefined.is_some() {
+            self.note_undefined(inst);
+        }
     }
 
     /// Which elements of D are undefined: those with an undefined bit in their row of A, their column of B

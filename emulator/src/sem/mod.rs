@@ -21,6 +21,7 @@ mod lane;
 mod lds;
 mod matrix;
 mod packed;
+pub(crate) mod relative;
 mod rows;
 mod salu;
 mod smem;

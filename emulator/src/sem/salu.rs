@@ -87,6 +87,8 @@ pub(crate) fn meaning(op: Salu) -> Meaning {
         Salu::SCmovB32 | Salu::SCmovB64 => Exact(|x, i| x.scalar_select(i)),
         Salu::SCmovkI32 => Exact(|x, i| x.scalar_scc(i, |a, old, scc| keep(if scc { simm(a) } else { old }), taint::any)),
         Salu::SMovkI32 => Exact(|x, i| x.scalar32(i, |a, _| keep(simm(a)), taint::each)),
+        Salu::SMovrelsB32 | Salu::SMovrelsB64 => Exact(|x, i| x.move_relative(i, |m0| (m0, 0))),
+        Salu::SMovreldB32 | Salu::SMovreldB64 => Exact(|x, i| x.move_relative(i, |m0| (0, m0))),
         Salu::SCselectB32 | Salu::SCselectB64 => Exact(|x, i| x.scalar_select(i)),
 
         // Add, subtract, multiply.

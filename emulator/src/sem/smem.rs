@@ -53,7 +53,7 @@ impl Exec<'_> {
     fn scalar_load(&mut self, inst: &Prepared, dwords: u8) -> Outcome {
         let (base, offset) = (self.scalar_source(inst, 0), self.scalar_offset(inst));
         if base.undefined | offset.undefined != 0 {
-            undefined::address(self, inst, None);
+            undefined::address(self, inst, None, &[]);
         }
         let address = base.value.wrapping_add(offset.value);
         alignment::check_scalar(self, inst, address);
@@ -73,7 +73,7 @@ impl Exec<'_> {
         let offset = self.scalar_offset(inst);
         let is_undefined = (0..3).any(|word| self.wave.scalars.undefined(first + word) != 0);
         if is_undefined || offset.undefined != 0 {
-            undefined::address(self, inst, None);
+            undefined::address(self, inst, None, &[]);
         }
         let word = |word: u8| u64::from(self.wave.scalars.get(first + word));
         let base = word(0) | (word(1) & 0xffff) << 32;

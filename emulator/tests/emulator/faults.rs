@@ -15,7 +15,7 @@ use crate::bench::Args;
 use codeobj::CodeObject;
 use isa::Target;
 use wavesmith_emulator::{
-    Access, Alignment, Dispatch, Fault, LdsOrder, Machine, Options, Report, Rule,
+    Access, Alignment, Dispatch, Fault, Finding, LdsOrder, Machine, Options, Report, Rule,
 };
 
 /// A line of a case: which versions have it, text, words.
@@ -65,19 +65,17 @@ fn set_up(target: Target) -> &'static [Line] {
     }
 }
 
-/// Whether a rule is about two instructions. The others are about where a value came from or about what
-/// one instruction demands.
-fn has_two_sites(rule: Rule) -> bool {
-    !matches!(
-        rule,
+/// Whether a finding is about two instructions. The others are about what one instruction demands, or about
+/// a register that it reads and nothing has written.
+fn has_two_sites(finding: &Finding) -> bool {
+    match finding.rule {
         Rule::UndefinedAddress
-            | Rule::UndefinedBranch
-            | Rule::UndefinedExec
-            | Rule::UndefinedStore
-            | Rule::Misaligned
-            | Rule::PartialExec
-            | Rule::LaneDuplication
-    )
+        | Rule::UndefinedBranch
+        | Rule::UndefinedExec
+        | Rule::UndefinedStore => !finding.what.contains("nothing has written"),
+        Rule::Misaligned | Rule::PartialExec | Rule::LaneDuplication => false,
+        _ => true,
+    }
 }
 
 /// The cases about one wave.
@@ -178,7 +176,7 @@ fn every_planted_fault_is_reported() {
                         report.findings
                     );
                     for finding in &report.findings {
-                        assert_eq!(finding.producer.is_some(), has_two_sites(rule), "{finding}");
+                        assert_eq!(finding.producer.is_some(), has_two_sites(finding), "{finding}");
                         assert!(!finding.remedy.is_empty(), "{finding}");
                     }
                 }
@@ -258,6 +256,32 @@ fn a_finding_names_both_sites_and_the_lane() {
     let finding = find("undefined_store_of_a_register");
     assert_eq!((finding.place.lane, finding.producer.is_none()), (Some(0), true));
     assert!(finding.to_string().contains("remedy"), "{finding}");
+}
+
+/// Register, and where it came to be undefined: never written and read here, read somewhere else, loaded.
+#[test]
+fn an_undefined_value_names_its_register_and_its_origin() {
+    const ORIGINS: &[(&str, &str, &str)] = &[
+        ("undefined_address", "nothing has written v5", ""),
+        ("undefined_exec", "nothing has written s10", ""),
+        ("undefined_scalar_branch", "SCC comes from s9", "s_cmp_eq_u32 s9, 0"),
+        ("undefined_vector_branch", "vcc_lo comes from v5", "v_cmp_eq_u32_e32 vcc"),
+        ("undefined_bits_masked_away", "vcc_lo comes from v5", "v_and_b32_e32 v5, 0x10000, v5"),
+        ("undefined_store_of_a_register", "nothing has written v5", ""),
+        ("undefined_store_of_half_a_register", "v5 comes from v5", "v_alignbit_b32 v5, v5, v6, 16"),
+        ("undefined_store_of_unwritten_lds", "v5 holds what was loaded", "ds_"),
+        ("undefined_store_of_unwritten_memory", "v5 holds what was loaded", "global_load_"),
+    ];
+    for target in Target::ALL {
+        for (name, what, producer) in ORIGINS {
+            let case = race(target, name);
+            let report = run(target, &version(target, case, '-'), &Setup::of(case)).expect("ends");
+            let finding = &report.findings[0];
+            assert!(finding.what.contains(what), "{target} {name}: {finding}");
+            let origin = finding.producer.as_ref().map_or("", |site| site.instruction.as_str());
+            assert!(origin.starts_with(producer), "{target} {name}: {finding}");
+        }
+    }
 }
 
 #[test]

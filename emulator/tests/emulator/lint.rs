@@ -44,7 +44,9 @@ fn planted_waits_are_found_on_the_text_and_twins_are_clean() {
         for case in race_free_cases(target) {
             let repaired = lint_words(target, &version(target, case, '+'));
             assert!(repaired.findings.is_empty(), "{target} {}: {repaired:#?}", case.name);
-            if case.rule() == Some(Rule::UseBeforeWait) {
+            // Which registers M0 selects, the text does not say.
+            let is_moved = case.name.starts_with("moved_register");
+            if case.rule() == Some(Rule::UseBeforeWait) && !is_moved {
                 let faulty = lint_words(target, &version(target, case, '-'));
                 let rules: Vec<Rule> = faulty.findings.iter().map(|found| found.rule).collect();
                 assert_eq!(rules, [Rule::UseBeforeWait], "{target} {}", case.name);

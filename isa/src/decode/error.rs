@@ -129,6 +129,9 @@ pub enum OperandProblem {
         /// The code.
         code: u32,
     },
+    /// M0 selects the register, but the code is that of no register it could be.
+    #[error("holds what M0 cannot move to another register")]
+    NotMovable,
     /// The format or the instruction takes no literal.
     #[error("asks for a literal, which this instruction does not take")]
     NoLiteral,

@@ -64,6 +64,7 @@ impl Reader {
             Field::Srsrc => self.scalar(spec, 4 * code),
             Field::Sdst | Field::Sdata => self.scalar(spec, code),
             Field::Ssrc0 if spec.ty == Ty::Message => Ok(Operand::Imm(code as u16)),
+            Field::Ssrc1 if spec.ty == Ty::GprIdx => Ok(Operand::Imm(code as u16)),
             Field::Soffset if is_literal(code) => fail(OperandProblem::NoLiteral),
             Field::Soffset => self.scalar(spec, code),
             Field::Vsrc0 if code < VGPR_CODE => fail(OperandProblem::NotVector { code }),

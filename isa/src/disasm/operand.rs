@@ -307,6 +307,7 @@ fn immediate(f: &mut fmt::Formatter<'_>, target: Target, imm: u16, ty: Ty) -> fm
         Ty::Delay => delay(f, imm),
         Ty::Message => message(f, target, imm),
         Ty::HwReg => hardware_register(f, target, imm),
+        Ty::GprIdx => moved_operands(f, imm),
         Ty::Label => write!(f, "{imm}"),
         _ => write!(f, "{imm:#x}"),
     }
@@ -361,6 +362,14 @@ fn message(f: &mut fmt::Formatter<'_>, target: Target, imm: u16) -> fmt::Result 
         return write!(f, "sendmsg({name})");
     }
     write!(f, "sendmsg({imm}, 0, 0)")
+}
+
+/// Which operands an index moves.
+fn moved_operands(f: &mut fmt::Formatter<'_>, imm: u16) -> fmt::Result {
+    let names = ["SRC0", "SRC1", "SRC2", "DST"].into_iter().enumerate();
+    let moved: Vec<_> =
+        names.filter(|(bit, _)| imm >> bit & 1 == 1).map(|(_, name)| name).collect();
+    write!(f, "gpr_idx({})", moved.join(","))
 }
 
 fn hardware_register(f: &mut fmt::Formatter<'_>, target: Target, imm: u16) -> fmt::Result {

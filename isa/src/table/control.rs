@@ -52,6 +52,10 @@ rows! {
     SSetInstPrefetchDistance {}                             {Sopp 0x04 s_set_inst_prefetch_distance} [<- simm16:b16];
     SRoundMode               {}                             {Sopp 0x11 s_round_mode}                 [<- simm16:b16];
     SDenormMode              {}                             {Sopp 0x12 s_denorm_mode}                [<- simm16:u16];
+    SSetGprIdxOn             {Sopc 0x11 s_set_gpr_idx_on}   {}                                       [<- ssrc0:b32, ssrc1:gpr_idx];
+    SSetGprIdxOff            {Sopp 0x1c s_set_gpr_idx_off}  {}                                       [<- ];
+    SSetGprIdxMode           {Sopp 0x1d s_set_gpr_idx_mode} {}                                       [<- simm16:gpr_idx];
+    SSetGprIdxIdx            {Sop1 0x32 s_set_gpr_idx_idx}  {}                                       [<- ssrc0:b32];
     SGetregB32               {Sopk 0x11 s_getreg_b32}       {Sopk 0x11 s_getreg_b32}                 [sdst:b32 <- simm16:hw_reg];
     SSetregB32               {Sopk 0x12 s_setreg_b32}       {Sopk 0x12 s_setreg_b32}                 [<- simm16:hw_reg, sdst:b32];
     SSetregImm32B32          {Sopk 0x14 s_setreg_imm32_b32} {Sopk 0x13 s_setreg_imm32_b32}           [<- simm16:hw_reg, simm32:b32];

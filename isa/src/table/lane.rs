@@ -7,6 +7,10 @@ rows! {
     /// Moves between lanes, to scalar registers, and to accumulation registers.
     enum Lane;
     VNop               {Vop1 0x00 v_nop}                 {Vop1 0x00 v_nop}               [<- ];
+    VMovreldB32        {}                                {Vop1 0x42 v_movreld_b32}       [vdst:b32 <- src0:b32]                        reads_m0 relative_result;
+    VMovrelsB32        {}                                {Vop1 0x43 v_movrels_b32}       [vdst:b32 <- src0:b32]                        reads_m0 relative_source;
+    VMovrelsdB32       {}                                {Vop1 0x44 v_movrelsd_b32}      [vdst:b32 <- src0:b32]                        reads_m0 relative_source relative_result;
+    VMovrelsd2B32      {}                                {Vop1 0x48 v_movrelsd_2_b32}    [vdst:b32 <- src0:b32]                        reads_m0 relative_source relative_result;
     VReadfirstlaneB32  {Vop1 0x02 v_readfirstlane_b32}   {Vop1 0x02 v_readfirstlane_b32} [sdst:b32 <- vsrc0:b32]                       short_only;
     VReadlaneB32       {Vop3 0x289 v_readlane_b32}       {Vop3 0x360 v_readlane_b32}     [sdst:b32 <- vsrc0:b32, ssrc1:u32];
     VWritelaneB32      {Vop3 0x28a v_writelane_b32}      {Vop3 0x361 v_writelane_b32}    [vdst:b32 <- ssrc0:b32, ssrc1:u32]            reads_dst;

@@ -14,6 +14,10 @@ rows! {
     SCmovB64            {Sop1 0x03 s_cmov_b64}             {Sop1 0x03 s_cmov_b64}              [sdst:b64 <- ssrc0:b64]            reads_dst reads_scc;
     SMovkI32            {Sopk 0x00 s_movk_i32}             {Sopk 0x00 s_movk_i32}              [sdst:b32 <- simm16:i16];
     SCmovkI32           {Sopk 0x01 s_cmovk_i32}            {Sopk 0x02 s_cmovk_i32}             [sdst:b32 <- simm16:i16]           reads_dst reads_scc;
+    SMovrelsB32         {Sop1 0x2a s_movrels_b32}          {Sop1 0x40 s_movrels_b32}           [sdst:b32 <- ssrc0:b32]            reads_m0 relative_source;
+    SMovrelsB64         {Sop1 0x2b s_movrels_b64}          {Sop1 0x41 s_movrels_b64}           [sdst:b64 <- ssrc0:b64]            reads_m0 relative_source;
+    SMovreldB32         {Sop1 0x2c s_movreld_b32}          {Sop1 0x42 s_movreld_b32}           [sdst:b32 <- ssrc0:b32]            reads_m0 relative_result;
+    SMovreldB64         {Sop1 0x2d s_movreld_b64}          {Sop1 0x43 s_movreld_b64}           [sdst:b64 <- ssrc0:b64]            reads_m0 relative_result;
     SCselectB32         {Sop2 0x0a s_cselect_b32}          {Sop2 0x30 s_cselect_b32}           [sdst:b32 <- ssrc0:b32, ssrc1:b32] reads_scc;
     SCselectB64         {Sop2 0x0b s_cselect_b64}          {Sop2 0x31 s_cselect_b64}           [sdst:b64 <- ssrc0:b64, ssrc1:b64] reads_scc;
 

@@ -93,6 +93,8 @@ pub enum Ty {
     Message,
     /// SIMM16: a hardware register and a run of its bits, see [`crate::sysreg`].
     HwReg,
+    /// SIMM16, or the code of a scalar source: which operands S_SET_GPR_IDX moves, one bit each.
+    GprIdx,
 }
 
 impl Ty {
@@ -102,7 +104,8 @@ impl Ty {
         match self {
             Ty::B8 | Ty::U8 | Ty::I8 => 8,
             Ty::B16 | Ty::U16 | Ty::I16 | Ty::F16 | Ty::Bf16 => 16,
-            Ty::Label | Ty::WaitCounts | Ty::DepCounts | Ty::Delay | Ty::Message | Ty::HwReg => 16,
+            Ty::Label | Ty::WaitCounts | Ty::DepCounts | Ty::Delay | Ty::Message => 16,
+            Ty::HwReg | Ty::GprIdx => 16,
             Ty::B32 | Ty::U32 | Ty::I32 | Ty::F32 | Ty::I16x2 | Ty::F16x2 | Ty::Bf16x2 => 32,
             Ty::Iu8x4 | Ty::Mix | Ty::Acc => 32,
             Ty::B64 | Ty::U64 | Ty::I64 | Ty::F64 | Ty::B32x2 | Ty::F32x2 => 64,

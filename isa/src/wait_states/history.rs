@@ -16,6 +16,8 @@ pub struct Passed {
     pub states: u32,
     /// Vector instructions.
     pub valu: u32,
+    /// … without `v_nop`.
+    pub valu_but_nop: u32,
     /// Transcendentals among them.
     pub trans: u32,
 }
@@ -24,6 +26,7 @@ impl Passed {
     fn add(&mut self, other: Passed) {
         self.states = self.states.saturating_add(other.states);
         self.valu = self.valu.saturating_add(other.valu);
+        self.valu_but_nop = self.valu_but_nop.saturating_add(other.valu_but_nop);
         self.trans = self.trans.saturating_add(other.trans);
     }
 
@@ -32,6 +35,7 @@ impl Passed {
         Passed {
             states: self.states.min(other.states),
             valu: self.valu.min(other.valu),
+            valu_but_nop: self.valu_but_nop.min(other.valu_but_nop),
             trans: self.trans.min(other.trans),
         }
     }
@@ -41,6 +45,7 @@ impl Passed {
         match remedy {
             Remedy::States(states) => self.states >= states,
             Remedy::ValuBetween => self.valu >= 1,
+            Remedy::ValuButNopBetween => self.valu_but_nop >= 1,
             Remedy::WaitDepctr(_) => self.valu >= DRAINING_VALU || self.trans >= DRAINING_TRANS,
         }
     }
@@ -178,7 +183,8 @@ impl History {
         });
     }
 
-    fn remember(&mut self, site: u64, profile: &Profile) {
+    /// What an instruction writes that [`History::issue`] has seen, where only running it tells.
+    pub fn remember(&mut self, site: u64, profile: &Profile) {
         for produced in &profile.produced {
             if let Earlier::Result(_) = produced.earlier {
                 self.replace_results(produced.slots);

@@ -1,5 +1,6 @@
 //! What an instruction is to the rows: which registers it makes dangerous, and which it uses how.
 
+use super::unit::Unit;
 use super::{
     Consumer, MatrixKind, MatrixTiming, MatrixUse, Passed, Producer, Remedy, after_matrix, rows,
 };
@@ -9,7 +10,6 @@ use crate::reg::Operand;
 use crate::slots::{Half, Slots};
 use crate::sysreg::HwRegField;
 use crate::table::lane::Lane;
-use crate::table::packed::Packed;
 use crate::table::{Control, Effect, Float, Op, OperandSpec, Ty};
 use crate::target::Target;
 
@@ -114,57 +114,6 @@ pub struct Profile {
     pub(super) is_call: bool,
 }
 
-/// What executes an instruction, as far as rows tell them apart.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Scalar,
-    Valu,
-    Trans,
-    Dot,
-    Matrix(Option<MatrixTiming>),
-    /// Memory by address or buffer.
-    Vmem,
-    Lds,
-}
-
-impl Unit {
-    fn of(inst: &Inst) -> Unit {
-        match inst.encoding {
-            Encoding::Ds => Unit::Lds,
-            Encoding::Flat | Encoding::Global | Encoding::Scratch | Encoding::Mubuf => Unit::Vmem,
-            Encoding::Smem
-            | Encoding::Sop1
-            | Encoding::Sop2
-            | Encoding::Sopc
-            | Encoding::Sopk
-            | Encoding::Sopp => Unit::Scalar,
-            _ if matches!(inst.op, Op::Matrix(_)) => Unit::Matrix(MatrixTiming::of_inst(inst)),
-            _ if inst.row().has(Effect::Trans) => Unit::Trans,
-            _ if is_dot(inst.op) => Unit::Dot,
-            _ => Unit::Valu,
-        }
-    }
-
-    fn is_vector_arithmetic(self) -> bool {
-        !matches!(self, Unit::Scalar | Unit::Vmem | Unit::Lds)
-    }
-}
-
-fn is_dot(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Packed(
-            Packed::VDot2F32F16
-                | Packed::VDot2F32Bf16
-                | Packed::VDot2accF32F16
-                | Packed::VDot2cF32Bf16
-                | Packed::VDot4U32U8
-                | Packed::VDot4I32I8
-                | Packed::VDot4I32Iu8
-        )
-    )
-}
-
 impl Profile {
     /// The profile of an instruction.
     pub fn of(inst: &Inst, target: Target) -> Profile {
@@ -173,6 +122,7 @@ impl Profile {
         let passed = Passed {
             states: wait_states(inst),
             valu: is_valu.into(),
+            valu_but_nop: (is_valu && inst.op != Op::Lane(Lane::VNop)).into(),
             trans: (unit == Unit::Trans).into(),
         };
         let mut profile = Profile {
@@ -202,6 +152,15 @@ impl Profile {
         profile
     }
 
+    /// The same of registers that only running it tells: what it is between two others stays.
+    #[must_use]
+    pub fn without_registers(mut self) -> Profile {
+        self.produced.clear();
+        self.used.clear();
+        self.kinds = Kinds::default();
+        self
+    }
+
     /// Whether the rows neither ask anything of it nor remember it.
     pub fn is_neutral(&self) -> bool {
         self.produced.is_empty() && self.used.is_empty()
@@ -224,6 +183,11 @@ impl Profile {
                 self.uses(Consumer::Setreg, slots);
                 self.produces(Earlier::Row(Producer::Setreg), slots);
             }
+        }
+        // Which registers those are, M0 says.
+        let moves = if spec.is_dst { Effect::RelativeResult } else { Effect::RelativeSource };
+        if op.row().has(moves) {
+            return;
         }
         let Some(slots) = Slots::of(operand, registers) else { return };
         let half = self.half(inst, unit, spec);
@@ -435,6 +399,9 @@ impl Profile {
             }
             (_, Op::Lane(Lane::VPermlane16SwapB32 | Lane::VPermlane32SwapB32)) => {
                 self.uses(Consumer::SwapExec, exec);
+            }
+            (_, Op::Lane(Lane::VPermlane16B32 | Lane::VPermlanex16B32)) => {
+                self.uses(Consumer::PermlaneExec, exec);
             }
             (_, Op::Control(Control::SSendmsg | Control::SSendmsghalt)) => {
                 self.uses(Consumer::Sendmsg, Slots::M0);

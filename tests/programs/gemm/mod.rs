@@ -4,6 +4,7 @@
 //! and the elements `l / m * per_lane ..` of k; lanes of a WMMA hold all 16 elements of k, both halves of
 //! the wave the same.
 
+use emulator::Numerics;
 use half::f16;
 use isa::Target;
 
@@ -279,20 +280,13 @@ fn check(bench: &mut Bench, mma: &Mma) {
         "half" => run::<f16>(bench, pa, pb, sizes, groups, threads, m * ldc),
         _ => run::<i32>(bench, pa, pb, sizes, groups, threads, m * ldc),
     };
-    // One rounding, or truncation, a product and a sum; steps of a matrix instruction add at most as many.
-    let unit: f64 = match mma.result {
-        "float" => 2.0_f64.powi(-23),
-        "double" => 2.0_f64.powi(-52),
-        "half" => 2.0_f64.powi(-10),
-        _ => 0.0,
-    };
-    let roundings = if mma.result == "half" { 2 * k.div_ceil(16) } else { 2 * k };
+    let (relative, absolute) = limit(mma, k, bench.numerics);
     for row in 0..m {
         for column in 0..n {
             let terms = (0..k).map(|i| a[row * k + i] * b[i * n + column]);
             let magnitude: f64 = terms.clone().map(f64::abs).sum();
             let expected: f64 = terms.sum();
-            let limit = roundings as f64 * unit * magnitude;
+            let limit = relative * magnitude + absolute;
             let got = got[row * ldc + column];
             assert!(
                 (got - expected).abs() <= limit,
@@ -304,6 +298,30 @@ fn check(bench: &mut Bench, mma: &Mma) {
             padding.iter().all(|value| is_poison(*value)),
             "row {row} is written behind its end"
         );
+    }
+}
+
+/// How far a sum of `k` products may be from the exact one: relative to the sum of their magnitudes, and at all.
+fn limit(mma: &Mma, k: usize, numerics: Numerics) -> (f64, f64) {
+    let unit: f64 = match mma.result {
+        "float" => 2.0_f64.powi(-23),
+        "double" => 2.0_f64.powi(-52),
+        "half" => 2.0_f64.powi(-10),
+        _ => 0.0,
+    };
+    match (mma.result, numerics) {
+        // Two products a step, eight steps an instruction. A step rounds to nearest binary16 (half a unit, or
+        // half of the smallest subnormal) after it cut off three terms, each by 2⁻²⁴ of the largest at most.
+        ("half", Numerics::Rdna3Candidate) => {
+            let steps = k.div_ceil(2) as f64;
+            (steps * (unit / 2.0 + 3.0 * 2.0_f64.powi(-24)), steps * 2.0_f64.powi(-25))
+        }
+        // An instruction sums in binary32 and rounds its result.
+        ("half", _) => (2.0 * k.div_ceil(16) as f64 * unit, 0.0),
+        // One rounding, or truncation, a product and a sum: two units a product. The adders of the candidates do
+        // better: a step of two products (`rdna3-candidate`) cuts off three terms and rounds, one of eight
+        // (`cdna3-fdpa`) cuts off nine and rounds twice, each by half a unit of the largest term at most.
+        _ => (2.0 * k as f64 * unit, 0.0),
     }
 }
 

@@ -74,6 +74,21 @@ const MATRIX: Needs = Needs::Shown {
     ],
 };
 
+/// EXEC by a comparison: a no-op does not suffice.
+#[rustfmt::skip]
+const PERMLANE: Needs = Needs::Shown {
+    too_little: &[
+        &[],
+        &[(' ', "v_nop", &[0x7e000000])],
+        &[(' ', "s_nop 15", &[0xbf80000f])],
+        &[(' ', "s_mov_b32 s20, 0", &[0xbe940080])],
+    ],
+    enough: &[
+        &[(' ', "v_mov_b32_e32 v7, 0", &[0x7e0e0280])],
+        &[(' ', "v_exp_f32_e32 v7, v6", &[0x7e0e4b06])],
+    ],
+};
+
 /// Interlocked.
 #[rustfmt::skip]
 const INTERLOCKED: Needs = Needs::Shown {
@@ -126,4 +141,10 @@ pub const PAIRS: &[Pair] = &[
     Pair { name: "cmpx_then_dpp", needs: INTERLOCKED, set_up: &[],
         earlier: (' ', "v_cmpx_eq_u32_e32 v0, v0", &[0x7d940100]),
         later: (' ', "v_mov_b32_dpp v6, v0 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf", &[0x7e0c02fa, 0xff00b100]) },
+    Pair { name: "cmpx_then_permlane16", needs: PERMLANE, set_up: &[],
+        earlier: (' ', "v_cmpx_eq_u32_e32 v0, v0", &[0x7d940100]),
+        later: (' ', "v_permlane16_b32 v6, v8, 0, 0", &[0xd65b0006, 0x02010108]) },
+    Pair { name: "cmpx_then_permlanex16", needs: PERMLANE, set_up: &[],
+        earlier: (' ', "v_cmpx_eq_u32_e32 v0, v0", &[0x7d940100]),
+        later: (' ', "v_permlanex16_b32 v6, v8, 0, 0", &[0xd65c0006, 0x02010108]) },
 ];

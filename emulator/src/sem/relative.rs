@@ -1,0 +1,147 @@
+//! Moves whose registers M0 selects: `v_movrel*`, `s_movrel*`, and the index mode of gfx950.
+//!
+//! The move that an instruction turns out to be is prepared like any other, so that waits, wait states, undefined
+//! bits and the allocation are judged by the registers that it really touches.
+//!
+//! In the index mode only `v_mov_b32` in its short form is executed, in a run that starts right after
+//! `s_set_gpr_idx_on` and ends in `s_set_gpr_idx_off`: what LLVM writes. Everything else between them, and
+//! `s_set_gpr_idx_mode` and `_idx`, is refused.
+//!
+//! Sources: RDNA3 ISA manual, `V_MOVRELS_B32` and its neighbours; CDNA3 ISA manual, `S_MOVRELS_B32`,
+//! `S_SET_GPR_IDX_ON` and "VGPR indexing" (M0 bits 7:0 the index, 15:12 which operands it moves).
+
+use isa::format::Encoding;
+use isa::inst::Modifiers;
+use isa::table::{Control, Effect, Int, Salu};
+use isa::{Inst, Op, Operand, Target, disasm};
+
+use crate::checks::{undefined, wait_states, waits};
+use crate::exec::{Exec, Outcome};
+use crate::fault::Cause;
+use crate::prepare::{Handler, Prepared, prepare};
+use crate::wave::scalar;
+
+/// Most moves between `s_set_gpr_idx_on` and `_off`.
+const MAX_MOVES: usize = 16;
+/// Runs a move in such a run.
+pub(crate) const RUN_MOVED: Handler = |exec, inst| exec.run_moved(inst);
+
+fn is_plain_move(inst: &Inst) -> bool {
+    let is_short = inst.encoding == Encoding::Vop1 && inst.size_bytes == 4;
+    inst.op == Op::Int(Int::VMovB32) && is_short && inst.mods == Modifiers::default()
+}
+
+/// Whether `s_set_gpr_idx_on` stands right before an instruction, or before the moves before it.
+pub(crate) fn is_in_region(before: &[u8], inst: &Inst) -> bool {
+    let decoded =
+        before.rchunks_exact(4).take(MAX_MOVES).map(|word| isa::decode(Target::Gfx950, word));
+    let mut earlier = decoded.skip_while(|inst| matches!(inst, Ok(inst) if is_plain_move(inst)));
+    let starts = Op::Control(Control::SSetGprIdxOn);
+    is_plain_move(inst) && matches!(earlier.next(), Some(Ok(inst)) if inst.op == starts)
+}
+
+/// The number of a register, moved; so many vector registers are allocated.
+fn moved(operand: Operand, by: u32, n_vectors: u16) -> Result<Operand, Cause> {
+    let (first, limit, name) = match operand {
+        Operand::Vgpr(first) => (first, u32::from(n_vectors), 'v'),
+        Operand::Sgpr(first) => (first, u32::from(scalar::VCC), 's'),
+        constant => return Ok(constant),
+    };
+    let number = u32::from(first).saturating_add(by);
+    if number >= limit {
+        let (register, allocated) = (format!("{name}{number}"), limit as u16);
+        return Err(Cause::RegisterNotAllocated { register, allocated });
+    }
+    let number = number as u8;
+    Ok(if name == 'v' { Operand::Vgpr(number) } else { Operand::Sgpr(number) })
+}
+
+impl Exec<'_> {
+    /// A move whose source and result the function of M0 moves.
+    pub(crate) fn move_relative(&mut self, inst: &Prepared, by: fn(u32) -> (u32, u32)) -> Outcome {
+        if inst.inst.mods.dpp.is_some() {
+            return self.refuse(inst, "DPP of a move whose registers M0 selects");
+        }
+        if self.wave.scalars.undefined(scalar::M0) != 0 {
+            undefined::index(self, inst, scalar::M0.into());
+        }
+        let (source, result) = by(self.wave.scalars.get(scalar::M0));
+        let row = inst.inst.row();
+        let has_special = row.operands.iter().zip(inst.inst.operands).any(|(spec, operand)| {
+            let moves = if spec.is_dst { Effect::RelativeResult } else { Effect::RelativeSource };
+            row.has(moves) && !matches!(operand, Operand::Vgpr(_) | Operand::Sgpr(_))
+        });
+        if has_special {
+            return self.refuse(inst, "M0 moves a register that is not a numbered one");
+        }
+        let op = match inst.inst.op {
+            Op::Salu(Salu::SMovrelsB64 | Salu::SMovreldB64) => Op::Salu(Salu::SMovB64),
+            Op::Salu(_) => Op::Salu(Salu::SMovB32),
+            _ => Op::Int(Int::VMovB32),
+        };
+        self.run_as(inst, op, source, result)
+    }
+
+    /// Runs a move by these distances of its source and result.
+    fn run_as(&mut self, inst: &Prepared, op: Op, source: u32, result: u32) -> Outcome {
+        let mut real = Inst { op, ..inst.inst };
+        real.operands[0] = moved(real.operands[0], result, self.wave.n_vectors[0])?;
+        real.operands[1] = moved(real.operands[1], source, self.wave.n_vectors[0])?;
+        let real = prepare(inst.pc, real, self.target)?;
+        self.check_allocation(&real)?;
+        if self.options.checks {
+            waits::check(self, &real);
+            wait_states::check_issued(self, &real);
+        }
+        (real.run)(self, &real)
+    }
+
+    /// `s_set_gpr_idx_on`: the index and which operands it moves go to M0.
+    pub(crate) fn move_registers(&mut self, inst: &Prepared) -> Outcome {
+        if let Some(why) = self.not_a_run(inst)? {
+            return self.refuse(inst, &why);
+        }
+        let index = self.scalar_source(inst, 0);
+        let keep = 0xffff_0f00;
+        let m0 = self.wave.scalars.get(scalar::M0) & keep;
+        let undefined = self.wave.scalars.undefined(scalar::M0) & keep;
+        let value = m0 | index.value as u32 & 0xff | u32::from(inst.constant()) << 12;
+        self.wave.scalars.set(scalar::M0, value, undefined | index.undefined as u32 & 0xff);
+        if index.undefined & 0xff != 0 {
+            self.note_undefined_at(inst, scalar::M0.into());
+        }
+        self.wave.moves_registers = true;
+        Ok(())
+    }
+
+    /// What stands between this instruction and `s_set_gpr_idx_off` that is not executed there.
+    fn not_a_run(&self, inst: &Prepared) -> Result<Option<String>, Box<Cause>> {
+        let mut at = inst.next_pc();
+        for _ in 0..=MAX_MOVES {
+            let next = self.program.fetch(at)?;
+            if next.inst.op == Op::Control(Control::SSetGprIdxOff) {
+                return Ok(None);
+            }
+            if !is_plain_move(&next.inst) {
+                let text = disasm::disassemble(self.target, &next.inst);
+                return Ok(Some(format!(
+                    "'{text}' before s_set_gpr_idx_off; only v_mov_b32 is executed there"
+                )));
+            }
+            at = next.next_pc();
+        }
+        Ok(Some(format!("more than {MAX_MOVES} moves before s_set_gpr_idx_off")))
+    }
+
+    fn run_moved(&mut self, inst: &Prepared) -> Outcome {
+        let m0 = self.wave.scalars.get(scalar::M0);
+        if self.wave.moves_registers && self.wave.scalars.undefined(scalar::M0) & 0xff != 0 {
+            undefined::index(self, inst, scalar::M0.into());
+        }
+        let by = |bit: u32| match self.wave.moves_registers && m0 >> bit & 1 == 1 {
+            true => m0 & 0xff,
+            false => 0,
+        };
+        self.run_as(inst, inst.inst.op, by(12), by(15))
+    }
+}

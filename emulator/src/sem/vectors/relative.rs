@@ -1,0 +1,72 @@
+//! Moves whose registers M0 selects: expected registers by the RDNA3 and CDNA3 ISA manuals.
+
+use super::Lab;
+use crate::wave::{Wave, scalar};
+use isa::inst::{Inst, MAX_OPERANDS, Modifiers};
+use isa::table::{Lane, Salu};
+use isa::{Op, Operand, Target};
+
+/// Runs a move between two registers with this M0: vector register r of lane l holds 1000 · r + l, scalar
+/// register r holds 1000 · r.
+fn run(target: Target, op: Op, operands: [Operand; 2], m0: u32) -> Wave {
+    let encoding = op.row().form(target).expect("the target has it").encoding;
+    let mut all = [Operand::None; MAX_OPERANDS];
+    all[..2].copy_from_slice(&operands);
+    let mods = Modifiers::default();
+    let inst = Inst { op, encoding, size_bytes: 4, operands: all, mods, dual: None };
+    Lab { inst, ..Lab::on(target, op) }.run_on(u64::MAX, |wave| {
+        for register in 10..30 {
+            for lane in 0..wave.width as usize {
+                let value = 1000 * u32::from(register) + lane as u32;
+                wave.vectors.write_lane(register, lane, u32::MAX, value, 0);
+            }
+            wave.scalars.set(register as u8, 1000 * u32::from(register), 0);
+        }
+        wave.scalars.set(scalar::M0, m0, 0);
+    })
+}
+
+#[test]
+fn vector_registers_move_by_m0() {
+    // M0, result and source, and the register that gets what the other one holds.
+    const CASES: &[(Lane, u32, [u8; 2], u16, u16)] = &[
+        (Lane::VMovreldB32, 0, [11, 20], 11, 20),
+        (Lane::VMovreldB32, 5, [11, 20], 16, 20),
+        (Lane::VMovrelsB32, 5, [11, 20], 11, 25),
+        (Lane::VMovrelsdB32, 5, [11, 20], 16, 25),
+        (Lane::VMovrelsd2B32, 3 << 16 | 5, [11, 20], 14, 25),
+    ];
+    for (op, m0, [result, source], to, from) in CASES {
+        let operands = [Operand::Vgpr(*result), Operand::Vgpr(*source)];
+        let wave = run(Target::Gfx1100, Op::Lane(*op), operands, *m0);
+        for lane in 0..32 {
+            let want = 1000 * u32::from(*from) + lane;
+            assert_eq!(wave.vectors.lane(*to, lane as usize), want, "{op:?} M0 = {m0:#x}");
+        }
+        if *to != u16::from(*result) {
+            let kept = 1000 * u32::from(*result);
+            assert_eq!(wave.vectors.lane((*result).into(), 0), kept, "{op:?} M0 = {m0:#x}");
+        }
+    }
+}
+
+#[test]
+fn scalar_registers_move_by_m0() {
+    /// What registers hold afterwards.
+    type Held = &'static [(u8, u32)];
+    const CASES: &[(Salu, u32, [u8; 2], Held)] = &[
+        (Salu::SMovrelsB32, 4, [11, 20], &[(11, 24_000), (12, 12_000)]),
+        (Salu::SMovrelsB64, 4, [12, 20], &[(12, 24_000), (13, 25_000)]),
+        (Salu::SMovreldB32, 4, [11, 20], &[(15, 20_000), (11, 11_000)]),
+        (Salu::SMovreldB64, 4, [12, 20], &[(16, 20_000), (17, 21_000), (12, 12_000)]),
+    ];
+    for target in Target::ALL {
+        for (op, m0, [result, source], want) in CASES {
+            let operands = [Operand::Sgpr(*result), Operand::Sgpr(*source)];
+            let wave = run(target, Op::Salu(*op), operands, *m0);
+            for (register, value) in *want {
+                assert_eq!(wave.scalars.get(*register), *value, "{target} {op:?} s{register}");
+            }
+        }
+    }
+}
