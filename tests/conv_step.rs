@@ -23,7 +23,7 @@ fn base(target: Target) -> ConvStepSpec {
 
 fn verify(spec: ConvStepSpec) {
     // Convolutions have no gates; the range is without effect.
-    Subject::new(spec).verify(3, GateRange::Mixed, u64::from(spec.width));
+    Subject::new(spec).verify("batch=3", GateRange::Mixed, u64::from(spec.width));
 }
 
 #[test]

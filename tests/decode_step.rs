@@ -35,7 +35,7 @@ fn for_targets(check: impl Fn(DecodeStepSpec)) {
 fn verify_all_gates(spec: DecodeStepSpec) {
     let subject = Subject::new(spec);
     for (seed, gates) in (1..).zip(GateRange::ALL) {
-        subject.verify(3, gates, seed);
+        subject.verify("batch=3", gates, seed);
     }
 }
 
@@ -111,7 +111,7 @@ fn every_split_of_k_and_every_number_of_waves() {
             for waves in [1, 2, 4, 8] {
                 let reduction = Reduction::LaneTree { k_lanes };
                 let spec = DecodeStepSpec { reduction, waves, ..base };
-                Subject::new(spec).verify(2, GateRange::Mixed, u64::from(k_lanes + waves));
+                Subject::new(spec).verify("batch=2", GateRange::Mixed, u64::from(k_lanes + waves));
             }
         }
     });
@@ -125,7 +125,7 @@ fn pool_in_place_leaves_foreign_slots_untouched_and_zeroes_sentinel_rows() {
                 for state_layout in [StateLayout::KFirst, StateLayout::VFirst] {
                     let state_contract = StateContract::PoolInPlace { sentinel };
                     let spec = DecodeStepSpec { state_contract, reduction, state_layout, ..base };
-                    Subject::new(spec).verify(5, GateRange::Weak, 9);
+                    Subject::new(spec).verify("batch=5", GateRange::Weak, 9);
                 }
             }
         }
@@ -156,6 +156,6 @@ fn model_shape_with_the_widest_head() {
             dtype: Dtype::Bf16,
             ..base
         };
-        Subject::new(spec).verify(1, GateRange::Mixed, 4);
+        Subject::new(spec).verify("batch=1", GateRange::Mixed, 4);
     });
 }

@@ -5,23 +5,27 @@ use std::path::Path;
 use wavesmith::mutation::prove_spec;
 use wavesmith::pipeline;
 
-/// One of each family, state layout and reduction, and both targets of the first.
-const SAMPLE: [&str; 6] = [
-    "kda_decode_gfx950.toml",
-    "kda_decode_gfx1100.toml",
-    "gdn_decode_v_first_gfx1100.toml",
-    "gdn_decode_serial_gfx950.toml",
-    "conv_step_gfx950.toml",
-    "conv_step_gfx1100.toml",
+/// One of each family, state layout and reduction, and both targets of the first; the sizes of their problems.
+const SAMPLE: [(&str, &str); 10] = [
+    ("kda_decode_gfx950.toml", "batch=1"),
+    ("kda_decode_gfx1100.toml", "batch=1"),
+    ("gdn_decode_v_first_gfx1100.toml", "batch=1"),
+    ("gdn_decode_serial_gfx950.toml", "batch=1"),
+    ("conv_step_gfx950.toml", "batch=1"),
+    ("conv_step_gfx1100.toml", "batch=1"),
+    ("kda_recurrent_fresh_gfx950.toml", "lengths=2,0,1"),
+    ("gdn_recurrent_serial_gfx1100.toml", "lengths=2,0,1"),
+    ("conv_chunk_bias_gfx950.toml", "lengths=39,0,1"),
+    ("conv_chunk_plain_gfx1100.toml", "lengths=9,0,1"),
 ];
 
 #[test]
 fn every_mutant_is_caught_or_shown_redundant() {
     let mut unexplained = Vec::new();
-    for file in SAMPLE {
+    for (file, sizes) in SAMPLE {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/library").join(file);
         let spec = pipeline::legal_spec(&path).unwrap();
-        let proof = prove_spec(&spec, &["batch=1"]).unwrap().unwrap();
+        let proof = prove_spec(&spec, &[sizes]).unwrap().unwrap();
         println!(
             "{file}: {} mutants, {} caught, {} redundant",
             proof.verdicts.len(),

@@ -5,8 +5,8 @@ use dsl::text::print;
 use isa::Target;
 use specs::chunk::ChunkSpec;
 use specs::{
-    Activation, ConvStepSpec, DecodeStepSpec, Dtype, Family, Gate, HeadMap, Reduction, Spec,
-    StateContract, StateLayout,
+    Activation, ConvChunkSpec, ConvStepSpec, DecodeStepSpec, Dtype, Family, Gate, HeadMap,
+    RecurrentSpec, Reduction, Spec, StateContract, StateLayout,
 };
 
 fn decode() -> DecodeStepSpec {
@@ -99,6 +99,36 @@ fn every_field_of_the_conv_step() {
         ConvStepSpec { waves: 2, ..base },
     ];
     flips.into_iter().for_each(|flipped| moves_everything(base, flipped));
+}
+
+#[test]
+fn every_field_of_the_recurrent_kernel() {
+    let state_contract = StateContract::Separate;
+    let step = DecodeStepSpec { state_contract, ..decode() };
+    let base = RecurrentSpec { step, initial_state: true, final_state: true };
+    moves_everything(base, RecurrentSpec { initial_state: false, ..base });
+    moves_everything(base, RecurrentSpec { final_state: false, ..base });
+    let steps = [
+        DecodeStepSpec { target: Target::Gfx950, wave_width: 64, ..step },
+        DecodeStepSpec { gate: Gate::LogDecay, ..step },
+        DecodeStepSpec { head_map: HeadMap::Tiled, ..step },
+        DecodeStepSpec { state_layout: StateLayout::VFirst, ..step },
+        DecodeStepSpec { reduction: Reduction::Serial, ..step },
+        DecodeStepSpec { waves: 2, ..step },
+    ];
+    steps.into_iter().for_each(|step| moves_everything(base, RecurrentSpec { step, ..base }));
+}
+
+#[test]
+fn every_field_of_the_conv_chunk() {
+    let base = ConvChunkSpec { step: conv(), segment: 64 };
+    moves_everything(base, ConvChunkSpec { segment: 32, ..base });
+    let steps = [
+        ConvStepSpec { target: Target::Gfx950, wave_width: 64, ..base.step },
+        ConvStepSpec { width: 3, ..base.step },
+        ConvStepSpec { bias: true, ..base.step },
+    ];
+    steps.into_iter().for_each(|step| moves_everything(base, ConvChunkSpec { step, ..base }));
 }
 
 fn chunk(file: &str) -> ChunkSpec {

@@ -280,7 +280,7 @@ impl Reader<'_> {
     }
 
     fn is_prefill(&self) -> bool {
-        matches!(self.lead, Spec::Chunk(_))
+        matches!(self.lead, Spec::Chunk(_) | Spec::Recurrent(_) | Spec::ConvChunk(_))
     }
 
     /// The tokens of packed sequences, when the file packs them.
@@ -408,7 +408,8 @@ impl Reader<'_> {
                 let scan = spec.scan()?;
                 (scan.state_layout, spec.common().head_k, scan.head_v)
             }
-            Spec::ConvStep(_) => return None,
+            Spec::Recurrent(spec) => (spec.step.state_layout, spec.step.head_k, spec.step.head_v),
+            Spec::ConvStep(_) | Spec::ConvChunk(_) => return None,
         };
         let is_state = matches!(buffer.role, Role::State | Role::NextState);
         let turned = known == Known::KFirst && state_layout == StateLayout::VFirst;
@@ -433,7 +434,7 @@ impl Reader<'_> {
                 Extent::Batch if self.is_prefill() => None,
                 Extent::Batch => self.sizes.get("batch").cloned(),
                 Extent::Tokens => self.sizes.get(ALL_TOKENS).cloned(),
-                Extent::Chunks => None,
+                Extent::Chunks | Extent::SequenceEnds => None,
                 Extent::PoolSlots => self.sizes.get("pool_slots").cloned(),
             };
             match (want, axis.extent) {

@@ -34,8 +34,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = DeviceKind::Emulated)]
     device: DeviceKind,
     /// A parameter of the problem, such as batch=4 (decode steps: batch, scale, pool_slots with a pool;
-    /// conv steps: batch; prefill: batch and tokens, or lengths=33,0,100 with varlen, and scale); may be given
-    /// several times
+    /// conv steps: batch; prefill: batch and tokens, or lengths=33,0,100 with varlen, and scale; recurrent and conv
+    /// chunks: the same with lengths always); may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     problem: Vec<String>,
     /// Inputs (and expected results) from a file instead of generated ones; docs/inputs.md says what

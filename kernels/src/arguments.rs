@@ -52,7 +52,11 @@ fn declare<'k>(k: &'k KernelBuilder, name: &str, buffer: &BufferArgument) -> Vie
 fn length(extent: Extent) -> Option<u32> {
     match extent {
         Extent::Fixed(length) => Some(length),
-        Extent::Batch | Extent::PoolSlots | Extent::Tokens | Extent::Chunks => None,
+        Extent::Batch
+        | Extent::PoolSlots
+        | Extent::Tokens
+        | Extent::Chunks
+        | Extent::SequenceEnds => None,
     }
 }
 

@@ -33,6 +33,12 @@ impl<'k> Channels<'k> {
         }
     }
 
+    /// All channels in ascending order, of a work-item that shares them with no other.
+    #[track_caller]
+    pub fn all(k: &'k KernelBuilder, head_k: u32) -> Channels<'k> {
+        Channels { first: k.i32(0), runs: 1, distance: head_k, length: head_k }
+    }
+
     /// Number of channels.
     pub fn count(&self) -> usize {
         (self.runs * self.length) as usize
@@ -81,23 +87,23 @@ impl<'k> HeadState<'k> {
         }
     }
 
-    /// The channels' states in the columns from `v` on: for each channel a vector of [`COLUMNS`].
+    /// The channels' states in `columns` columns from `v` on: for each channel a vector of columns, or the only one.
     #[track_caller]
-    pub fn load_tile(&self, channels: &Channels<'k>, v: Expr<'k>) -> Vec<Expr<'k>> {
+    pub fn load_tile(&self, channels: &Channels<'k>, v: Expr<'k>, columns: u32) -> Vec<Expr<'k>> {
         let tile = self.view.window(self.order(channels.first, v));
         let mut states = Vec::with_capacity(channels.count());
         for run in 0..channels.runs {
             let start = run * channels.distance;
             match self.layout {
                 StateLayout::KFirst => {
-                    let row = |channel| tile.load_vector((start + channel, 0), COLUMNS as u8);
+                    let row = |channel| tile.load_vector((start + channel, 0), columns as u8);
                     states.extend((0..channels.length).map(row));
                 }
                 StateLayout::VFirst => {
                     let column = |c| tile.load_run((c, start), channels.length);
                     states.extend(transposed(
                         v.builder(),
-                        &(0..COLUMNS).map(column).collect::<Vec<_>>(),
+                        &(0..columns).map(column).collect::<Vec<_>>(),
                     ));
                 }
             }
@@ -107,7 +113,13 @@ impl<'k> HeadState<'k> {
 
     /// Stores what [`HeadState::load_tile`] loads.
     #[track_caller]
-    pub fn store_tile(&self, channels: &Channels<'k>, v: Expr<'k>, states: &[Expr<'k>]) {
+    pub fn store_tile(
+        &self,
+        channels: &Channels<'k>,
+        v: Expr<'k>,
+        columns: u32,
+        states: &[Expr<'k>],
+    ) {
         let tile = self.view.window(self.order(channels.first, v));
         for (run, states) in (0..channels.runs).zip(states.chunks(channels.length as usize)) {
             let start = run * channels.distance;
@@ -116,7 +128,7 @@ impl<'k> HeadState<'k> {
                     let rows = (start..).zip(states);
                     rows.for_each(|(channel, state)| tile.store((channel, 0), *state));
                 }
-                StateLayout::VFirst => (0..COLUMNS).for_each(|c| {
+                StateLayout::VFirst => (0..columns).for_each(|c| {
                     let column: Vec<_> =
                         states.iter().map(|state| state.element(c as u8)).collect();
                     tile.store_run((c, start), &column);

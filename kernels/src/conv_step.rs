@@ -4,12 +4,12 @@
 //! `docs/kernels/conv_step.md`.
 
 use dsl::builder::BuildError;
-use dsl::ir::{Kernel, Type};
-use dsl::math::silu;
+use dsl::ir::Kernel;
 use dsl::{Expr, KernelBuilder, Mask};
-use specs::{Activation, ConvStepSpec};
+use specs::ConvStepSpec;
 
 use crate::arguments::Arguments;
+use crate::conv::{Taps, widened};
 
 /// The kernel of a legal spec.
 pub fn build(name: &str, spec: &ConvStepSpec) -> Result<Kernel, Vec<BuildError>> {
@@ -33,18 +33,8 @@ fn step<'k>(spec: &ConvStepSpec, args: &Arguments<'k>, b: Expr<'k>, channel: Exp
         args.view("next_history").bits().at(b).store_run((channel, 0), &window[1..]);
     }
 
-    let elem = Type::Scalar(args.view("x").elem());
-    let window = window.into_iter().map(|bits| bits.bitcast(elem).widen());
-    let weight = args.view("weight").load_run((channel, 0), spec.width);
-    let bias = spec.bias.then(|| args.view("bias").load(channel));
-    let sum = weight.into_iter().zip(window).fold(bias, |sum, (weight, sample)| match sum {
-        Some(sum) => Some(weight.fma(sample, sum)),
-        None => Some(weight * sample),
-    });
-    let Some(sum) = sum else { return };
-    let y = match spec.activation {
-        Activation::None => sum,
-        Activation::Silu => silu(sum),
-    };
+    let taps = Taps::load(spec, args, channel);
+    let stored = args.view("x").elem();
+    let Some(y) = taps.output(window.into_iter().map(|bits| widened(bits, stored))) else { return };
     args.view("y").store((b, channel), y);
 }

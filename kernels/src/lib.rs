@@ -6,9 +6,13 @@
 mod arguments;
 mod channels;
 mod chunk;
+mod conv;
+mod conv_chunk;
 mod conv_step;
 mod decode_step;
+mod delta;
 mod gates;
+mod recurrent;
 
 use dsl::builder::BuildError;
 use dsl::ir::Kernel;
@@ -55,6 +59,8 @@ pub fn build(spec: &Spec) -> Result<Kernel, KernelError> {
         Spec::DecodeStep(spec) => decode_step::build(&name, spec),
         Spec::ConvStep(spec) => conv_step::build(&name, spec),
         Spec::Chunk(spec) => return build_chunk(spec),
+        Spec::Recurrent(spec) => recurrent::build(&name, spec),
+        Spec::ConvChunk(spec) => conv_chunk::build(&name, spec),
     };
     built.map_err(|errors| KernelError::Build { name, errors })
 }

@@ -5,7 +5,7 @@ use specs::{Job, Problem, Spec};
 use crate::inputs::{self, Sample};
 use crate::measure::Verdict;
 use crate::tensors::Tensors;
-use crate::{OracleError, conv_step, decode_step, prefill};
+use crate::{OracleError, conv_chunk, conv_step, decode_step, prefill, recurrent};
 
 /// One problem of one kernel: its tensors, what they should become, and the judgement.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +16,10 @@ pub enum Case {
     ConvStep(conv_step::Case),
     /// Of prefill kernels.
     Prefill(Box<prefill::Case>),
+    /// Of a recurrent kernel.
+    Recurrent(Box<recurrent::Case>),
+    /// Of a conv chunk kernel.
+    ConvChunk(conv_chunk::Case),
 }
 
 impl Case {
@@ -39,6 +43,12 @@ impl Case {
             (Spec::Chunk(_), Problem::Prefill(problem)) => {
                 let kernels = prefill::Kernels::of(&job).ok_or(OracleError::ForeignProblem)?;
                 Ok(Case::Prefill(Box::new(inputs::prefill_case(kernels, problem, sample))))
+            }
+            (Spec::Recurrent(spec), Problem::Prefill(problem)) => {
+                Ok(Case::Recurrent(Box::new(inputs::recurrent(&spec, problem, sample))))
+            }
+            (Spec::ConvChunk(spec), Problem::ConvChunk(problem)) => {
+                Ok(Case::ConvChunk(inputs::conv_chunk(&spec, problem, sample)))
             }
             _ => Err(OracleError::ForeignProblem),
         }
@@ -67,6 +77,13 @@ impl Case {
                     .map(Box::new)
                     .map(Case::Prefill)
             }
+            (Spec::Recurrent(spec), Problem::Prefill(problem)) => {
+                let case = recurrent::Case::from_tensors(&spec, problem, tensors)?;
+                Ok(Case::Recurrent(Box::new(case)))
+            }
+            (Spec::ConvChunk(spec), Problem::ConvChunk(problem)) => {
+                conv_chunk::Case::from_tensors(&spec, problem, tensors).map(Case::ConvChunk)
+            }
             _ => Err(OracleError::ForeignProblem),
         }
     }
@@ -80,6 +97,8 @@ impl Case {
             Case::DecodeStep(case) => Ok(case.tensors()),
             Case::ConvStep(case) => Ok(case.tensors()),
             Case::Prefill(case) => case.tensors(),
+            Case::Recurrent(case) => Ok(case.tensors()),
+            Case::ConvChunk(case) => Ok(case.tensors()),
         }
     }
 
@@ -92,6 +111,8 @@ impl Case {
             Case::DecodeStep(case) => case.twin(),
             Case::ConvStep(case) => case.twin(),
             Case::Prefill(_) => Err(OracleError::NoTwin),
+            Case::Recurrent(case) => case.twin(),
+            Case::ConvChunk(case) => case.twin(),
         }
     }
 
@@ -104,6 +125,8 @@ impl Case {
             Case::DecodeStep(case) => case.judge(outputs),
             Case::ConvStep(case) => case.judge(outputs),
             Case::Prefill(case) => case.judge(outputs),
+            Case::Recurrent(case) => case.judge(outputs),
+            Case::ConvChunk(case) => case.judge(outputs),
         }
     }
 
@@ -121,6 +144,8 @@ impl Case {
             Case::DecodeStep(case) => case.judge_against(output, outputs, reference),
             Case::ConvStep(case) => case.judge_against(output, outputs, reference),
             Case::Prefill(case) => case.judge_against(output, outputs, reference),
+            Case::Recurrent(case) => case.judge_against(output, outputs, reference),
+            Case::ConvChunk(case) => case.judge_against(output, outputs, reference),
         }
     }
 }

@@ -84,6 +84,30 @@ impl Inputs {
         }
     }
 
+    /// The tensors under the names of the kernel's arguments; their lengths are not checked.
+    pub(crate) fn take(spec: &ConvStepSpec, take: &Take<'_>) -> Result<Inputs, OracleError> {
+        let floats = |name| take.floats(name, spec.dtype);
+        Ok(Inputs {
+            x: floats("x")?,
+            weight: floats("weight")?,
+            bias: spec.bias.then(|| floats("bias")).transpose()?,
+            history: (spec.width > 1).then(|| floats("history")).transpose()?,
+        })
+    }
+
+    /// The tensors as bytes, under the names of the kernel's arguments.
+    pub(crate) fn tensors(&self) -> Tensors {
+        let mut tensors = Tensors::new();
+        put(&mut tensors, "x", self.x.to_le_bytes());
+        put(&mut tensors, "weight", self.weight.to_le_bytes());
+        for (name, tensor) in [("bias", &self.bias), ("history", &self.history)] {
+            if let Some(tensor) = tensor {
+                put(&mut tensors, name, tensor.to_le_bytes());
+            }
+        }
+        tensors
+    }
+
     /// Sample `w` of the window of flat channel `bd` = b · D + c.
     pub(crate) fn window(&self, shape: &Shape, bd: usize, w: usize) -> f32 {
         match &self.history {
@@ -113,30 +137,14 @@ impl Case {
         tensors: &Tensors,
     ) -> Result<Case, OracleError> {
         let shape = Shape::of(spec, problem.batch as usize);
-        let take = Take::new(tensors);
-        let floats = |name| take.floats(name, spec.dtype);
-        let inputs = Inputs {
-            x: floats("x")?,
-            weight: floats("weight")?,
-            bias: spec.bias.then(|| floats("bias")).transpose()?,
-            history: (shape.width > 1).then(|| floats("history")).transpose()?,
-        };
+        let inputs = Inputs::take(spec, &Take::new(tensors))?;
         inputs.check(&shape)?;
         Ok(Case { shape, inputs })
     }
 
     /// The input tensors, history included, under the names of the kernel's arguments.
     pub fn tensors(&self) -> Tensors {
-        let inputs = &self.inputs;
-        let mut tensors = Tensors::new();
-        put(&mut tensors, "x", inputs.x.to_le_bytes());
-        put(&mut tensors, "weight", inputs.weight.to_le_bytes());
-        for (name, tensor) in [("bias", &inputs.bias), ("history", &inputs.history)] {
-            if let Some(tensor) = tensor {
-                put(&mut tensors, name, tensor.to_le_bytes());
-            }
-        }
-        tensors
+        self.inputs.tensors()
     }
 
     /// What the kernel must write, bit for bit, under the names of its arguments.

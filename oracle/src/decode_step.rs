@@ -54,14 +54,7 @@ impl Case {
         put(&mut tensors, "k", inputs.k.to_le_bytes());
         put(&mut tensors, "v", inputs.v.to_le_bytes());
         put(&mut tensors, "beta", inputs.beta.to_le_bytes());
-        match &inputs.gate {
-            GateInput::LogDecay(g) => put(&mut tensors, "g", f32_bytes(g)),
-            GateInput::Softplus(raw) | GateInput::BoundedSigmoid { raw, .. } => {
-                put(&mut tensors, "g_raw", raw.g_raw.to_le_bytes());
-                put(&mut tensors, "a_log", f32_bytes(&raw.a_log));
-                put(&mut tensors, "dt_bias", f32_bytes(&raw.dt_bias));
-            }
-        }
+        put_gate(&mut tensors, &inputs.gate);
         match &inputs.state {
             State::Separate(values) => put(&mut tensors, "state", f32_bytes(values)),
             State::Pool { pool, slots, .. } => {
@@ -217,7 +210,18 @@ pub fn output_limit(
     }
 }
 
-fn take_gate(spec: &DecodeStepSpec, take: &Take<'_>) -> Result<GateInput, OracleError> {
+pub(crate) fn put_gate(tensors: &mut Tensors, gate: &GateInput) {
+    match gate {
+        GateInput::LogDecay(g) => put(tensors, "g", f32_bytes(g)),
+        GateInput::Softplus(raw) | GateInput::BoundedSigmoid { raw, .. } => {
+            put(tensors, "g_raw", raw.g_raw.to_le_bytes());
+            put(tensors, "a_log", f32_bytes(&raw.a_log));
+            put(tensors, "dt_bias", f32_bytes(&raw.dt_bias));
+        }
+    }
+}
+
+pub(crate) fn take_gate(spec: &DecodeStepSpec, take: &Take<'_>) -> Result<GateInput, OracleError> {
     let raw = || {
         let (g_raw, a_log) = (take.floats("g_raw", spec.dtype)?, take.f32s("a_log")?);
         Ok(RawGate { g_raw, a_log, dt_bias: take.f32s("dt_bias")? })

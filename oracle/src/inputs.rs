@@ -3,6 +3,7 @@
 //! Every tensor has a stream of its own, made from the seed and the tensor's name, so that asking for
 //! one more tensor changes no other.
 
+mod packed;
 mod prefill;
 
 use specs::{
@@ -12,6 +13,7 @@ use specs::{
 use crate::delta_rule::{Inputs, State};
 use crate::{DeltaShape, GateInput, RawGate, Stored, conv_step, decode_step};
 
+pub use packed::{conv_chunk, recurrent};
 pub use prefill::{GatePattern, PrefillGates, PrefillSample, prefill, prefill_case};
 
 /// Which tensors to generate for a problem.
@@ -106,16 +108,7 @@ pub fn conv_step(
 ) -> conv_step::Case {
     let shape = conv_step::Shape::of(spec, problem.batch as usize);
     let make = Generator { seed: sample.seed, dtype: spec.dtype };
-    let bound = 1.0 / (shape.width as f64).sqrt();
-    let weights = shape.channels * shape.width;
-    let history = || make.normal("history", shape.history_len(), 0.0);
-    let inputs = conv_step::Inputs {
-        x: make.normal("x", shape.batch * shape.channels, 0.0),
-        weight: make.uniform("weight", weights, (-bound, bound)),
-        bias: spec.bias.then(|| make.normal("bias", shape.channels, 0.0)),
-        history: (shape.width > 1).then(history),
-    };
-    conv_step::Case { shape, inputs }
+    conv_step::Case { shape, inputs: make.conv(spec, &shape, shape.batch) }
 }
 
 /// Makes the tensors of one problem.
@@ -137,6 +130,24 @@ impl Generator {
     fn uniform(&self, name: &str, len: usize, bounds: (f64, f64)) -> Stored {
         let mut random = self.random(name);
         Stored::round(self.dtype, (0..len).map(|_| random.between(bounds)))
+    }
+
+    /// `rows` rows of x, and histories of the shape's batch.
+    fn conv(
+        &self,
+        spec: &ConvStepSpec,
+        shape: &conv_step::Shape,
+        rows: usize,
+    ) -> conv_step::Inputs {
+        let bound = 1.0 / (shape.width as f64).sqrt();
+        let weights = shape.channels * shape.width;
+        let history = || self.normal("history", shape.history_len(), 0.0);
+        conv_step::Inputs {
+            x: self.normal("x", rows * shape.channels, 0.0),
+            weight: self.uniform("weight", weights, (-bound, bound)),
+            bias: spec.bias.then(|| self.normal("bias", shape.channels, 0.0)),
+            history: (shape.width > 1).then(history),
+        }
     }
 
     /// Rows of `row` normal values, scaled to length 1.

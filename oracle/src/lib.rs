@@ -2,7 +2,8 @@
 //! with a kernel's own order of operations, input generators and error measures.
 //!
 //! * [`Case`]: one problem of any kernel, from its spec to the verdicts.
-//! * [`decode_step`], [`conv_step`]: contracts, float64 references and limits of the two step kernels.
+//! * [`decode_step`], [`conv_step`]: contracts, float64 references and limits of the two step kernels;
+//!   [`recurrent`], [`conv_chunk`]: of the kernels that take such steps for many tokens.
 //! * [`delta_rule`]: the token-serial recurrence that the gated delta-rule kernels share.
 //! * [`prefill`]: problems of many tokens, with one reference token by token and another chunk by chunk.
 //! * [`twin`]: float32 results in a kernel's own order of operations; of the step kernels bit for bit what
@@ -16,6 +17,7 @@
 //! the twins exist for those.
 
 mod case;
+pub mod conv_chunk;
 pub mod conv_step;
 pub mod decode_step;
 pub mod delta_rule;
@@ -24,6 +26,7 @@ mod gate;
 pub mod inputs;
 pub mod measure;
 pub mod prefill;
+pub mod recurrent;
 mod shape;
 mod stored;
 pub mod tensors;

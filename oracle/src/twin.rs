@@ -3,9 +3,11 @@
 
 pub mod conv_step;
 pub mod decode_step;
+mod delta;
 mod gate;
 mod instruction;
 pub mod prefill;
+pub mod recurrent;
 
 use specs::Dtype;
 

@@ -81,6 +81,10 @@ pub enum PlanProblem {
         "tensor '{tensor}': slot {slot} is live in rows {first_row} and {second_row}: two sequences would update one state; live slots must be distinct"
     )]
     DuplicateSlot { tensor: String, slot: i32, first_row: usize, second_row: usize },
+    #[error(
+        "tensor '{tensor}', number {index}: the end of a sequence is {got}, but must be {expected}: sequences lie one behind the other"
+    )]
+    SequenceEnd { tensor: String, index: usize, got: i32, expected: String },
     #[error("kernel '{kernel}' is in none of the modules, which have {}{}", .available.join(", "), hint(.nearest))]
     UnknownKernel { kernel: String, available: Vec<String>, nearest: Option<String> },
     #[error("kernel '{kernel}' takes {expected} arguments ({}), the plan binds {got}", .names.join(", "))]
@@ -157,9 +161,11 @@ fn check_input(decl: &TensorDecl, input: Option<&Vec<u8>>) -> Vec<PlanProblem> {
             let got_bytes = bytes.len() as u64;
             vec![PlanProblem::InputSize { tensor, got_bytes, expected_bytes, dims }]
         }
-        (_, Some(bytes)) => {
-            decl.slots.map_or_else(Vec::new, |contract| check_slots(&tensor, contract, bytes))
-        }
+        (_, Some(bytes)) => match (decl.slots, decl.ends_at) {
+            (Some(contract), _) => check_slots(&tensor, contract, bytes),
+            (None, Some(tokens)) => check_ends(&tensor, tokens, bytes),
+            (None, None) => Vec::new(),
+        },
     }
 }
 
@@ -195,6 +201,25 @@ fn check_slots(tensor: &str, contract: SlotsContract, bytes: &[u8]) -> Vec<PlanP
         }
     }
     problems
+}
+
+/// The contract that the kernel trusts: ends of packed sequences go from 0 to all tokens and never back.
+fn check_ends(tensor: &str, tokens: u64, bytes: &[u8]) -> Vec<PlanProblem> {
+    let (ends, _) = bytes.as_chunks::<4>();
+    let ends: Vec<i32> = ends.iter().map(|end| i32::from_le_bytes(*end)).collect();
+    let wrong = |index: usize, expected: String| PlanProblem::SequenceEnd {
+        tensor: tensor.to_owned(),
+        index,
+        got: ends[index],
+        expected,
+    };
+    let first = ends.first().filter(|end| **end != 0).map(|_| wrong(0, "0".to_owned()));
+    let back = (1..ends.len()).find(|index| ends[*index] < ends[index - 1]);
+    let back = back.map(|index| wrong(index, format!("at least {}", ends[index - 1])));
+    let last = ends.len().saturating_sub(1);
+    let is_last_wrong = ends.last().is_some_and(|end| i64::from(*end) != tokens.cast_signed());
+    let past = is_last_wrong.then(|| wrong(last, format!("{tokens}, the number of all tokens")));
+    first.into_iter().chain(back).chain(past).collect()
 }
 
 /// The kernel of each launch, its arguments checked against the bindings.

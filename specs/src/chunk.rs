@@ -319,7 +319,7 @@ impl ChunkSpec {
             KernelKind::ChunkFused => {
                 ChunkSpec::Fused(KdaChunkFusedSpec { common, tile: tile()?, scan: scan()? })
             }
-            KernelKind::DecodeStep | KernelKind::ConvStep => return None,
+            _ => return None,
         })
     }
 

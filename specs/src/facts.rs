@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::chunk::tables::CHUNK_ROW;
 use crate::chunk::{ChunkCommon, PrefillProblem, ScanPart};
 use crate::lds_map::LdsMap;
+use crate::packed::ConvChunkProblem;
 use crate::problem::{ConvStepProblem, DecodeStepProblem, Problem};
 use crate::signature::{Extent, Signature};
 use crate::spec::{KernelKind, Spec};
@@ -29,11 +30,12 @@ pub struct DerivedFacts {
     pub waves: u32,
     /// Lanes of a wave.
     pub wave_width: u32,
-    /// Columns of V (channels of a conv step) that one workgroup owns; none of a tile kernel, which has no V.
+    /// Columns of V (channels of a conv step or chunk) that one workgroup owns; none of a tile kernel, which has no V.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns_per_workgroup: Option<u32>,
-    /// Workgroups in x, y, z of one sequence, of one chunk in prefill kernels; the batch multiplies z (decode
-    /// step, scan, fused) or y (conv step), chunks multiply x (tile).
+    /// Workgroups in x, y, z of one sequence, of one chunk in prefill kernels, of one token in kernels that take steps of
+    /// many; the batch multiplies z (decode step, recurrent, scan, fused) or y (conv step and chunk), chunks multiply x
+    /// (tile), segments z (conv chunk).
     pub grid_of_one_sequence: [u32; 3],
     /// Bytes of LDS a workgroup.
     pub lds_bytes: u64,
@@ -66,7 +68,7 @@ impl Spec {
         let signature = self.signature();
         let lds_map = self.lds_map();
         let lds_bytes = lds_map.as_ref().map_or(0, LdsMap::total_bytes);
-        let of_prefill = |extent| lds_map.is_some().then(|| traffic_bytes(&signature, extent));
+        let by_rows = |extent| Some(traffic_bytes(&signature, extent)).filter(|bytes| *bytes > 0);
         DerivedFacts {
             name: self.name(),
             spec_hash: self.spec_hash(),
@@ -80,6 +82,8 @@ impl Spec {
                 Spec::DecodeStep(spec) => Some(spec.columns_per_workgroup()),
                 Spec::ConvStep(spec) => Some(spec.workgroup_size()),
                 Spec::Chunk(spec) => spec.scan().map(ScanPart::columns),
+                Spec::Recurrent(spec) => Some(spec.step.columns_per_workgroup()),
+                Spec::ConvChunk(spec) => Some(spec.step.workgroup_size()),
             },
             grid_of_one_sequence: self.grid(&self.smallest_problem()),
             lds_bytes,
@@ -90,16 +94,16 @@ impl Spec {
             state_registers_per_lane: match self {
                 Spec::DecodeStep(spec) => spec.state_registers_per_lane(),
                 Spec::Chunk(spec) => spec.scan().map(|scan| state_registers(spec.common(), scan)),
-                Spec::ConvStep(_) => None,
+                Spec::Recurrent(spec) => Some(spec.state_registers_per_lane()),
+                Spec::ConvStep(_) | Spec::ConvChunk(_) => None,
             },
             kernarg_bytes: signature.kernarg_bytes(),
             row_traffic_bytes: match self {
-                Spec::Chunk(_) => traffic_bytes(&signature, Extent::Batch),
                 Spec::DecodeStep(_) | Spec::ConvStep(_) => row_traffic_bytes(&signature),
+                _ => traffic_bytes(&signature, Extent::Batch),
             },
-            token_traffic_bytes: of_prefill(Extent::Tokens),
-            chunk_traffic_bytes: of_prefill(Extent::Chunks)
-                .filter(|bytes| *bytes > CHUNK_ROW_BYTES),
+            token_traffic_bytes: by_rows(Extent::Tokens),
+            chunk_traffic_bytes: by_rows(Extent::Chunks).filter(|bytes| *bytes > CHUNK_ROW_BYTES),
             arguments: signature.arguments.iter().map(ToString::to_string).collect(),
             lds_map,
         }
@@ -114,6 +118,8 @@ impl Spec {
                 scale: spec.default_scale(),
             }),
             Spec::ConvStep(_) => Problem::ConvStep(ConvStepProblem { batch: 1 }),
+            Spec::Recurrent(_) => Problem::Prefill(PrefillProblem { lengths: vec![1], scale: 1.0 }),
+            Spec::ConvChunk(_) => Problem::ConvChunk(ConvChunkProblem { lengths: vec![1] }),
             Spec::Chunk(spec) => {
                 Problem::Prefill(PrefillProblem { lengths: vec![spec.common().chunk], scale: 1.0 })
             }

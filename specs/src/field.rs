@@ -216,6 +216,51 @@ impl Field {
     }
 }
 
+/// A table without the rows of some keys, and then `more` rows.
+pub(crate) const fn without<const N: usize>(
+    table: &[Field],
+    keys: &[&str],
+    more: &[Field],
+) -> [Field; N] {
+    let mut fields = [table[0]; N];
+    let (mut row, mut next) = (0, 0);
+    while row < table.len() + more.len() {
+        let field = if row < table.len() { table[row] } else { more[row - table.len()] };
+        if row >= table.len() || !contains(keys, field.key) {
+            fields[next] = field;
+            next += 1;
+        }
+        row += 1;
+    }
+    assert!(next == N, "every key to leave out is in the table");
+    fields
+}
+
+const fn contains(keys: &[&str], key: &str) -> bool {
+    let mut index = 0;
+    while index < keys.len() {
+        if same(keys[index].as_bytes(), key.as_bytes()) {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < a.len() {
+        if a[index] != b[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
 /// "one of \"a\", \"b\"" for messages.
 pub(crate) fn one_of(names: &[&str]) -> String {
     match names {

@@ -6,6 +6,7 @@
 
 pub mod choice;
 pub mod chunk;
+pub mod conv_chunk;
 pub mod conv_step;
 pub mod decode_step;
 pub mod element;
@@ -14,8 +15,10 @@ pub mod field;
 pub mod job;
 pub mod lds_map;
 pub mod name;
+pub mod packed;
 pub mod plan;
 pub mod problem;
+pub mod recurrent;
 pub mod registry;
 pub mod rule;
 pub mod rules;
@@ -28,6 +31,7 @@ pub mod suggest;
 pub use choice::Choice;
 pub use chunk::Split;
 pub use chunk::{ChunkSpec, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, PrefillProblem};
+pub use conv_chunk::ConvChunkSpec;
 pub use conv_step::{Activation, ConvStepSpec};
 pub use decode_step::{DecodeStepSpec, Family, HeadMap, StateLayout};
 pub use decode_step::{Gate, GateKind, Reduction, ReductionKind, StateContract, StateContractKind};
@@ -36,8 +40,10 @@ pub use facts::DerivedFacts;
 pub use isa::Target;
 pub use job::Job;
 pub use lds_map::{LdsBuffer, LdsMap, Lifetime, Phase, PlacedBuffer, Placement};
+pub use packed::ConvChunkProblem;
 pub use plan::{ArgBinding, ArgValue, Launch, LaunchPlan, PlanError, SlotsContract, TensorDecl};
 pub use problem::{ConvStepProblem, DecodeStepProblem, InvalidProblem, Problem, ProblemFault};
+pub use recurrent::RecurrentSpec;
 pub use registry::{FAMILIES, FamilyEntry, LIBRARY, LibrarySpec};
 pub use rule::{
     Rule, Violation, is_valid_conv_step_spec, is_valid_decode_step_spec, is_valid_fused_spec,

@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::chunk::ChunkSpec;
 use crate::chunk::tables::chunk_count;
+use crate::conv_step::ConvStepSpec;
 use crate::element::Element;
 use crate::problem::{InvalidProblem, Problem};
+use crate::recurrent::RecurrentSpec;
 use crate::rule::{Violation, is_valid_spec};
 use crate::signature::{
     Access, Argument, ArgumentKind, Axis, BUFFER_ALIGN_BYTES, BufferArgument, Extent,
@@ -49,6 +51,9 @@ pub struct TensorDecl {
     pub align_bytes: u32,
     /// What the elements must satisfy before a launch, when the tensor holds slot indices.
     pub slots: Option<SlotsContract>,
+    /// What the elements must satisfy before a launch, when the tensor holds the ends of packed sequences: the first
+    /// is 0, none is below the one before it, the last is this number of tokens.
+    pub ends_at: Option<u64>,
 }
 
 /// What a tensor of slot indices must satisfy: every element is the sentinel or a slot of the pool,
@@ -210,8 +215,14 @@ impl Spec {
                 let blocks = spec.head_v.div_ceil(spec.columns_per_workgroup().max(1));
                 [blocks, spec.value_heads, batch]
             }
-            Spec::ConvStep(spec) => {
-                [spec.channels.div_ceil(spec.workgroup_size().max(1)), batch, 1]
+            Spec::ConvStep(spec) => [channel_blocks(spec), batch, 1],
+            Spec::Recurrent(RecurrentSpec { step, .. }) => {
+                let blocks = step.head_v.div_ceil(step.columns_per_workgroup().max(1));
+                [blocks, step.value_heads, batch]
+            }
+            Spec::ConvChunk(spec) => {
+                let lengths = problem.lengths().unwrap_or_default();
+                [channel_blocks(&spec.step), batch, spec.segments(lengths)]
             }
         }
     }
@@ -225,7 +236,8 @@ impl Spec {
         let dims: Vec<u64> = buffer.shape.iter().map(|axis| self.length(*axis, problem)).collect();
         let bytes =
             dims.iter().try_fold(buffer.element.size_bytes(), |bytes, dim| bytes.checked_mul(*dim));
-        let by_offset = buffer.shape.first().is_some_and(|axis| axis.extent == Extent::Tokens);
+        let rows = buffer.shape.first().map(|axis| axis.extent);
+        let by_offset = matches!(self, Spec::Chunk(_)) && rows == Some(Extent::Tokens);
         let limit_bytes = if by_offset { MAX_OFFSET_BYTES } else { MAX_TENSOR_BYTES };
         if bytes.is_none_or(|bytes| bytes > limit_bytes) {
             let element = buffer.element;
@@ -240,6 +252,10 @@ impl Spec {
             access: buffer.access,
             align_bytes: BUFFER_ALIGN_BYTES,
             slots: self.slots_contract(buffer.role, problem),
+            ends_at: match buffer.shape.first().map(|axis| axis.extent) {
+                Some(Extent::SequenceEnds) => problem.tokens(),
+                _ => None,
+            },
         })
     }
 
@@ -248,15 +264,16 @@ impl Spec {
             (Extent::Fixed(length), ..) => u64::from(length),
             (Extent::Batch, ..) => u64::from(problem.batch()),
             (Extent::PoolSlots, ..) => u64::from(problem.pool_slots().unwrap_or(0)),
-            (Extent::Tokens, Problem::Prefill(problem), _) => problem.tokens(),
+            (Extent::Tokens, ..) => problem.tokens().unwrap_or(0),
+            (Extent::SequenceEnds, ..) => u64::from(problem.batch()) + 1,
             (Extent::Chunks, _, Spec::Chunk(spec)) => chunks(spec, problem),
-            (Extent::Tokens | Extent::Chunks, ..) => 0,
+            (Extent::Chunks, ..) => 0,
         }
     }
 
     fn sizing_parameters(&self) -> &'static [&'static str] {
         match self {
-            Spec::Chunk(_) => &["batch", "tokens"],
+            Spec::Chunk(_) | Spec::Recurrent(_) | Spec::ConvChunk(_) => &["batch", "tokens"],
             Spec::DecodeStep(_) | Spec::ConvStep(_) => &["batch", "pool_slots"],
         }
     }
@@ -266,6 +283,10 @@ impl Spec {
         let (sentinel, pool_slots) = (spec.pool_sentinel()?, problem.pool_slots()?);
         (role == Role::Slots).then_some(SlotsContract { sentinel, pool_slots })
     }
+}
+
+fn channel_blocks(spec: &ConvStepSpec) -> u32 {
+    spec.channels.div_ceil(spec.workgroup_size().max(1))
 }
 
 fn chunks(spec: &ChunkSpec, problem: &Problem) -> u64 {

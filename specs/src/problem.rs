@@ -11,7 +11,9 @@ use serde::Serialize;
 
 use crate::chunk::PrefillProblem;
 use crate::chunk::problem as prefill;
+use crate::conv_chunk::ConvChunkSpec;
 use crate::decode_step::{DecodeStepSpec, StateContract};
+use crate::packed::{ConvChunkProblem, length_faults, read_lengths};
 use crate::plan::MAX_GRID_YZ;
 use crate::spec::Spec;
 use crate::suggest::{nearest, shown};
@@ -24,8 +26,10 @@ pub enum Problem {
     DecodeStep(DecodeStepProblem),
     /// Of a conv step.
     ConvStep(ConvStepProblem),
-    /// Of chunked prefill.
+    /// Of the recurrent kernel, or of chunked prefill.
     Prefill(PrefillProblem),
+    /// Of a conv chunk.
+    ConvChunk(ConvChunkProblem),
 }
 
 /// What one launch of a decode step chooses.
@@ -95,6 +99,12 @@ impl InvalidProblem {
 /// between live ones.
 const DEFAULT_POOL_BATCH: u32 = 3;
 
+/// Tokens of a sequence of the recurrent kernel unless said otherwise: it is for short prompts.
+const RECURRENT_TOKENS: u32 = 16;
+
+/// Tokens of a sequence of a conv chunk unless said otherwise: more than one segment, and a tail.
+const CONV_TOKENS: u32 = 100;
+
 /// Slots of a pool beyond the batch, so that a default problem leaves some of them untouched.
 const SPARE_POOL_SLOTS: u32 = 2;
 
@@ -112,6 +122,7 @@ impl Problem {
             Problem::DecodeStep(problem) => problem.batch,
             Problem::ConvStep(problem) => problem.batch,
             Problem::Prefill(problem) => problem.sequences(),
+            Problem::ConvChunk(problem) => u32::try_from(problem.lengths.len()).unwrap_or(u32::MAX),
         }
     }
 
@@ -119,8 +130,22 @@ impl Problem {
     pub fn pool_slots(&self) -> Option<u32> {
         match self {
             Problem::DecodeStep(problem) => problem.pool_slots,
-            Problem::ConvStep(_) | Problem::Prefill(_) => None,
+            Problem::ConvStep(_) | Problem::Prefill(_) | Problem::ConvChunk(_) => None,
         }
+    }
+
+    /// Tokens of every sequence, of problems of many tokens.
+    pub fn lengths(&self) -> Option<&[u32]> {
+        match self {
+            Problem::DecodeStep(_) | Problem::ConvStep(_) => None,
+            Problem::Prefill(problem) => Some(&problem.lengths),
+            Problem::ConvChunk(problem) => Some(&problem.lengths),
+        }
+    }
+
+    /// Tokens of all sequences, of problems of many tokens.
+    pub fn tokens(&self) -> Option<u64> {
+        Some(self.lengths()?.iter().copied().map(u64::from).sum())
     }
 }
 
@@ -139,6 +164,8 @@ impl Spec {
             Spec::DecodeStep(_) => &["batch", "scale"],
             Spec::ConvStep(_) => &["batch"],
             Spec::Chunk(spec) => prefill::parameters(spec.common().varlen),
+            Spec::Recurrent(_) => prefill::parameters(true),
+            Spec::ConvChunk(_) => &["batch", "lengths", "tokens"],
         }
     }
 
@@ -170,6 +197,13 @@ impl Spec {
                 let scale = prefill::default_scale(spec.common().head_k);
                 Problem::Prefill(prefill::read(&mut parameters, scale))
             }
+            Spec::Recurrent(spec) => Problem::Prefill(PrefillProblem {
+                lengths: read_lengths(&mut parameters, RECURRENT_TOKENS),
+                scale: parameters.number("scale").unwrap_or_else(|| spec.step.default_scale()),
+            }),
+            Spec::ConvChunk(_) => Problem::ConvChunk(ConvChunkProblem {
+                lengths: read_lengths(&mut parameters, CONV_TOKENS),
+            }),
         };
         if parameters.faults.is_empty() {
             self.check_problem(&problem)?;
@@ -184,7 +218,7 @@ impl Spec {
     /// Every parameter that is not.
     pub fn check_problem(&self, problem: &Problem) -> Result<(), InvalidProblem> {
         let mut faults = Vec::new();
-        if !matches!(problem, Problem::Prefill(_)) {
+        if problem.lengths().is_none() {
             faults.extend(within("batch", problem.batch(), MAX_GRID_YZ));
         }
         match (self, problem) {
@@ -195,9 +229,18 @@ impl Spec {
             (Spec::Chunk(spec), Problem::Prefill(problem)) => {
                 faults.extend(prefill::faults(spec, problem));
             }
+            (Spec::Recurrent(spec), Problem::Prefill(problem)) => {
+                faults.extend(length_faults(&problem.lengths));
+                faults.extend(not_finite("scale", problem.scale, spec.step.default_scale()));
+            }
+            (Spec::ConvChunk(spec), Problem::ConvChunk(problem)) => {
+                faults.extend(length_faults(&problem.lengths));
+                faults.extend(too_many_segments(spec, &problem.lengths));
+            }
             (_, Problem::DecodeStep(_)) => faults.push(other_kernel(self, "decode_step")),
             (_, Problem::ConvStep(_)) => faults.push(other_kernel(self, "conv_step")),
-            (_, Problem::Prefill(_)) => faults.push(other_kernel(self, "chunked prefill")),
+            (_, Problem::Prefill(_)) => faults.push(other_kernel(self, "prefill")),
+            (_, Problem::ConvChunk(_)) => faults.push(other_kernel(self, "conv_chunk")),
         }
         if faults.is_empty() { Ok(()) } else { Err(InvalidProblem { faults }) }
     }
@@ -220,6 +263,18 @@ fn decode_faults(spec: &DecodeStepSpec, problem: &DecodeStepProblem) -> Vec<Prob
     }
     faults.extend(not_finite("scale", problem.scale, spec.default_scale()));
     faults
+}
+
+/// A fault when the longest sequence has more segments than a grid has workgroups in z.
+fn too_many_segments(spec: &ConvChunkSpec, lengths: &[u32]) -> Option<ProblemFault> {
+    let segments = spec.segments(lengths);
+    (segments > MAX_GRID_YZ).then(|| ProblemFault {
+        parameter: "lengths".to_owned(),
+        got: format!("a sequence of {segments} segments of {} tokens", spec.segment),
+        expected: format!("at most {MAX_GRID_YZ} segments a sequence"),
+        remedy: "take a spec with a larger segment, or fewer tokens a launch".to_owned(),
+        unreadable: false,
+    })
 }
 
 /// A fault unless the scale is finite.

@@ -17,8 +17,13 @@ pub struct FamilyEntry {
 }
 
 /// The kernels of the gated delta rule.
-const DELTA_RULE: &[KernelKind] =
-    &[KernelKind::DecodeStep, KernelKind::ChunkTile, KernelKind::ChunkScan, KernelKind::ChunkFused];
+const DELTA_RULE: &[KernelKind] = &[
+    KernelKind::DecodeStep,
+    KernelKind::Recurrent,
+    KernelKind::ChunkTile,
+    KernelKind::ChunkScan,
+    KernelKind::ChunkFused,
+];
 
 /// Every family, in the order of listings.
 pub const FAMILIES: &[FamilyEntry] = &[
@@ -27,7 +32,7 @@ pub const FAMILIES: &[FamilyEntry] = &[
     FamilyEntry {
         name: "conv",
         title: "Causal depthwise convolution",
-        kernels: &[KernelKind::ConvStep],
+        kernels: &[KernelKind::ConvStep, KernelKind::ConvChunk],
     },
 ];
 
@@ -99,6 +104,17 @@ pub const LIBRARY: &[LibrarySpec] = library!([
         "conv_step_plain",
         "conv_step_width1",
         "conv_step_width8",
+        "gdn_recurrent",
+        "gdn_recurrent_v_first",
+        "gdn_recurrent_serial",
+        "kda_recurrent",
+        "kda_recurrent_kimi_k3_tp8",
+        "kda_recurrent_fresh",
+        "conv_chunk",
+        "conv_chunk_bias",
+        "conv_chunk_plain",
+        "conv_chunk_width1",
+        "conv_chunk_width16",
 ], gfx950: [
         "kda_chunk_tile",
         "kda_chunk_scan",

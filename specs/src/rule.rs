@@ -10,8 +10,10 @@ use isa::Target;
 use serde::Serialize;
 
 use crate::chunk::{ChunkParts, ChunkSpec, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec};
+use crate::conv_chunk::ConvChunkSpec;
 use crate::conv_step::ConvStepSpec;
 use crate::decode_step::DecodeStepSpec;
+use crate::recurrent::RecurrentSpec;
 use crate::rules;
 use crate::spec::Spec;
 
@@ -167,6 +169,22 @@ impl ConvStepSpec {
     }
 }
 
+impl RecurrentSpec {
+    /// Every broken rule: those of the step that its tokens take, and its own.
+    pub fn check(&self) -> Vec<Violation> {
+        let own = rules::RECURRENT.iter().flat_map(|rule| rule.check(self));
+        self.step.check().into_iter().chain(own).collect()
+    }
+}
+
+impl ConvChunkSpec {
+    /// Every broken rule: those of the step that its tokens take, and its own.
+    pub fn check(&self) -> Vec<Violation> {
+        let own = rules::CONV_CHUNK.iter().flat_map(|rule| rule.check(self));
+        self.step.check().into_iter().chain(own).collect()
+    }
+}
+
 impl Spec {
     /// Every broken rule.
     pub fn check(&self) -> Vec<Violation> {
@@ -174,6 +192,8 @@ impl Spec {
             Spec::DecodeStep(spec) => spec.check(),
             Spec::ConvStep(spec) => spec.check(),
             Spec::Chunk(spec) => spec.check(),
+            Spec::Recurrent(spec) => spec.check(),
+            Spec::ConvChunk(spec) => spec.check(),
         }
     }
 }

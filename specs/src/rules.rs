@@ -1,6 +1,7 @@
 //! The rules, one a file, and which of them each kernel obeys.
 
 mod chunk;
+mod conv_segment;
 mod conv_width;
 mod gate_lower_bound;
 mod gate_of_family;
@@ -8,7 +9,9 @@ mod grid_size;
 mod head_groups;
 mod key_lanes;
 mod key_tiling;
+mod recurrent_state;
 mod row_bytes;
+mod serial_registers;
 mod sizes;
 mod state_registers;
 mod value_columns;
@@ -17,8 +20,10 @@ mod wave_count;
 mod wave_width;
 mod workgroup_size;
 
+use crate::conv_chunk::ConvChunkSpec;
 use crate::conv_step::ConvStepSpec;
 use crate::decode_step::DecodeStepSpec;
+use crate::recurrent::RecurrentSpec;
 use crate::rule::Rule;
 
 /// The rules of the decode step.
@@ -51,6 +56,12 @@ pub const CONV_STEP: &[Rule<ConvStepSpec>] = &[
     row_bytes::rule(),
 ];
 
+/// The rules of the recurrent kernel beside those of its step.
+pub const RECURRENT: &[Rule<RecurrentSpec>] = &[recurrent_state::RULE, serial_registers::RULE];
+
+/// The rules of the conv chunk beside those of its step.
+pub const CONV_CHUNK: &[Rule<ConvChunkSpec>] = &[conv_segment::RULE];
+
 /// The multiple of `step` nearest to `value`, and at least one step.
 fn nearest_multiple(value: u32, step: u32) -> u32 {
     let below = value - value % step;
@@ -66,11 +77,13 @@ pub(crate) mod fixtures {
 
     use isa::Target;
 
+    use crate::conv_chunk::ConvChunkSpec;
     use crate::conv_step::{Activation, ConvStepSpec};
     use crate::decode_step::{
         DecodeStepSpec, Family, Gate, HeadMap, Reduction, StateContract, StateLayout,
     };
     use crate::element::Dtype;
+    use crate::recurrent::RecurrentSpec;
     use crate::rule::Violation;
 
     /// A legal decode step.
@@ -107,6 +120,16 @@ pub(crate) mod fixtures {
         }
     }
 
+    /// A legal recurrent kernel.
+    pub fn recurrent() -> RecurrentSpec {
+        RecurrentSpec { step: decode(), initial_state: true, final_state: true }
+    }
+
+    /// A legal conv chunk.
+    pub fn conv_chunk() -> ConvChunkSpec {
+        ConvChunkSpec { step: conv(), segment: 64 }
+    }
+
     /// Asserts that exactly one violation is there, of this rule and field, with these words.
     pub fn refused(violations: &[Violation], rule: &str, field: &str, words: &[&str]) {
         let [violation] = violations else {
@@ -128,6 +151,8 @@ mod tests {
     fn fixtures_break_no_rule() {
         assert_eq!(fixtures::decode().check(), []);
         assert_eq!(fixtures::conv().check(), []);
+        assert_eq!(fixtures::recurrent().check(), []);
+        assert_eq!(fixtures::conv_chunk().check(), []);
         assert_eq!(chunk::fixtures::tile().check(), []);
         assert_eq!(chunk::fixtures::scan().check(), []);
         assert_eq!(chunk::fixtures::fused().check(), []);
@@ -145,6 +170,8 @@ mod tests {
             pages(CHUNK_SCAN),
             pages(CHUNK_FUSED),
             pages(CHUNK_SPLIT),
+            pages(RECURRENT),
+            pages(CONV_CHUNK),
         ] {
             let ids: std::collections::BTreeSet<_> = list.iter().map(|(id, _)| id).collect();
             assert_eq!(ids.len(), list.len());

@@ -16,6 +16,12 @@ pub const BUFFER_ALIGN_BYTES: u32 = 16;
 /// B: sequences in the batch.
 pub(crate) const BATCH: Axis = Axis { symbol: "B", extent: Extent::Batch };
 
+/// Tokens of all sequences.
+pub(crate) const TOKENS: Axis = Axis { symbol: "T", extent: Extent::Tokens };
+
+/// Packed sequences.
+pub(crate) const SEQUENCES: Axis = Axis { symbol: "N", ..BATCH };
+
 /// Slots in the state pool.
 const POOL_SLOTS: Axis = Axis { symbol: "slots", extent: Extent::PoolSlots };
 
@@ -117,6 +123,8 @@ pub enum Extent {
     Tokens,
     /// Chunks of all sequences.
     Chunks,
+    /// One more than sequences: where each of them starts and the last one ends.
+    SequenceEnds,
 }
 
 impl Access {
@@ -145,6 +153,7 @@ impl BufferArgument {
         let lengths = rest.iter().map(|axis| match axis.extent {
             Extent::Fixed(length) => u64::from(length),
             Extent::Batch | Extent::PoolSlots | Extent::Tokens | Extent::Chunks => 1,
+            Extent::SequenceEnds => 1,
         });
         Some(lengths.fold(self.element.size_bytes(), u64::saturating_mul))
     }
@@ -224,6 +233,8 @@ impl Spec {
             Spec::DecodeStep(spec) => spec.signature(),
             Spec::ConvStep(spec) => spec.signature(),
             Spec::Chunk(spec) => spec.signature(),
+            Spec::Recurrent(spec) => spec.signature(),
+            Spec::ConvChunk(spec) => spec.signature(),
         }
     }
 }
@@ -231,25 +242,37 @@ impl Spec {
 impl DecodeStepSpec {
     /// The kernel's arguments.
     pub fn signature(&self) -> Signature {
-        let mut arguments = vec![
-            input("q", self.dtype.into(), &[BATCH, self.hk(), self.k()]),
-            input("k", self.dtype.into(), &[BATCH, self.hk(), self.k()]),
-            input("v", self.dtype.into(), &[BATCH, self.hv(), self.v()]),
-        ];
-        arguments.extend(self.gate_arguments());
-        arguments.push(input("beta", self.dtype.into(), &[BATCH, self.hv()]));
+        let mut arguments = self.row_arguments(BATCH);
         arguments.extend(self.state_arguments());
-        arguments.push(output("o", self.dtype.into(), &[BATCH, self.hv(), self.v()]));
-        arguments.push(Argument { name: "scale", kind: ArgumentKind::Scalar(ScalarType::F32) });
+        arguments.push(output("o", self.dtype.into(), &self.value_rows(BATCH)));
+        arguments.push(scale());
         Signature { arguments }
     }
 
-    fn gate_arguments(&self) -> Vec<Argument> {
+    /// What a token is made of, a row of `rows` each.
+    pub(crate) fn row_arguments(&self, rows: Axis) -> Vec<Argument> {
+        let keys = [rows, self.hk(), self.k()];
+        let mut arguments = vec![
+            input("q", self.dtype.into(), &keys),
+            input("k", self.dtype.into(), &keys),
+            input("v", self.dtype.into(), &self.value_rows(rows)),
+        ];
+        arguments.extend(self.gate_arguments(rows));
+        arguments.push(input("beta", self.dtype.into(), &[rows, self.hv()]));
+        arguments
+    }
+
+    /// The shape of v and o.
+    pub(crate) fn value_rows(&self, rows: Axis) -> [Axis; 3] {
+        [rows, self.hv(), self.v()]
+    }
+
+    fn gate_arguments(&self, rows: Axis) -> Vec<Argument> {
         let per_head: &[Axis] = match self.family {
             Family::Gdn => &[self.hv()],
             Family::Kda => &[self.hv(), self.k()],
         };
-        let per_row = [&[BATCH], per_head].concat();
+        let per_row = [&[rows], per_head].concat();
         match self.gate {
             Gate::LogDecay => vec![input("g", Element::F32, &per_row)],
             Gate::Softplus | Gate::BoundedSigmoid { .. } => vec![
@@ -261,10 +284,7 @@ impl DecodeStepSpec {
     }
 
     fn state_arguments(&self) -> Vec<Argument> {
-        let of = |first| match self.state_layout {
-            StateLayout::KFirst => [first, self.hv(), self.k(), self.v()],
-            StateLayout::VFirst => [first, self.hv(), self.v(), self.k()],
-        };
+        let of = |first| self.state_shape(first);
         match self.state_contract {
             StateContract::Separate => vec![
                 buffer("state", Element::F32, Access::ReadOnly, Role::State, &of(BATCH)),
@@ -274,6 +294,14 @@ impl DecodeStepSpec {
                 buffer("pool", Element::F32, Access::ReadWrite, Role::PoolState, &of(POOL_SLOTS)),
                 buffer("slots", Element::I32, Access::ReadOnly, Role::Slots, &[BATCH]),
             ],
+        }
+    }
+
+    /// The shape of states, one of `first` each.
+    pub(crate) fn state_shape(&self, first: Axis) -> [Axis; 4] {
+        match self.state_layout {
+            StateLayout::KFirst => [first, self.hv(), self.k(), self.v()],
+            StateLayout::VFirst => [first, self.hv(), self.v(), self.k()],
         }
     }
 
@@ -298,13 +326,8 @@ impl ConvStepSpec {
     /// The kernel's arguments.
     pub fn signature(&self) -> Signature {
         let element = self.dtype.into();
-        let d = fixed("D", self.channels);
-        let history = [BATCH, d, fixed("W-1", self.history_len())];
-        let mut arguments = vec![input("x", element, &[BATCH, d])];
-        arguments.push(input("weight", element, &[d, fixed("W", self.width)]));
-        if self.bias {
-            arguments.push(input("bias", element, &[d]));
-        }
+        let history = self.history_shape(BATCH);
+        let mut arguments = self.row_arguments(BATCH);
         if self.history_len() > 0 {
             arguments.push(buffer("history", element, Access::ReadOnly, Role::State, &history));
             arguments.push(buffer(
@@ -315,9 +338,45 @@ impl ConvStepSpec {
                 &history,
             ));
         }
-        arguments.push(output("y", element, &[BATCH, d]));
+        arguments.push(output("y", element, &self.rows(BATCH)));
         Signature { arguments }
     }
+
+    /// What a token is made of, a row of `rows` each, and the weights.
+    pub(crate) fn row_arguments(&self, rows: Axis) -> Vec<Argument> {
+        let (element, d) = (self.dtype.into(), self.d());
+        let mut arguments = vec![input("x", element, &self.rows(rows))];
+        arguments.push(input("weight", element, &[d, fixed("W", self.width)]));
+        if self.bias {
+            arguments.push(input("bias", element, &[d]));
+        }
+        arguments
+    }
+
+    /// The shape of x and y.
+    pub(crate) fn rows(&self, rows: Axis) -> [Axis; 2] {
+        [rows, self.d()]
+    }
+
+    /// The shape of histories, one of `first` each.
+    pub(crate) fn history_shape(&self, first: Axis) -> [Axis; 3] {
+        [first, self.d(), fixed("W-1", self.history_len())]
+    }
+
+    fn d(&self) -> Axis {
+        fixed("D", self.channels)
+    }
+}
+
+/// The factor on q.
+pub(crate) fn scale() -> Argument {
+    Argument { name: "scale", kind: ArgumentKind::Scalar(ScalarType::F32) }
+}
+
+/// Where packed sequences start and end.
+pub(crate) fn sequence_ends() -> Argument {
+    let shape = [Axis { symbol: "N+1", extent: Extent::SequenceEnds }];
+    buffer("cu_seqlens", Element::I32, Access::ReadOnly, Role::Table, &shape)
 }
 
 pub(crate) fn fixed(symbol: &'static str, extent: u32) -> Axis {

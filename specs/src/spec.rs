@@ -4,10 +4,12 @@ use isa::Target;
 
 use crate::choice::{Choice, choice};
 use crate::chunk::{ChunkSpec, fields as chunk_fields};
+use crate::conv_chunk::{self, ConvChunkSpec};
 use crate::conv_step::{self, ConvStepSpec};
 use crate::decode_step::{self, DecodeStepSpec};
 use crate::field::{Field, Settings};
 use crate::lds_map::LdsMap;
+use crate::recurrent::{self, RecurrentSpec};
 
 choice! {
     /// The kernels that specs describe.
@@ -22,6 +24,10 @@ choice! {
         ChunkScan = "chunk_scan",
         /// [`crate::KdaChunkFusedSpec`].
         ChunkFused = "chunk_fused",
+        /// [`RecurrentSpec`].
+        Recurrent = "recurrent",
+        /// [`ConvChunkSpec`].
+        ConvChunk = "conv_chunk",
     }
 }
 
@@ -29,7 +35,10 @@ impl KernelKind {
     /// The targets that its specs may name.
     pub fn targets(self) -> &'static [Target] {
         match self {
-            KernelKind::DecodeStep | KernelKind::ConvStep => &Target::ALL,
+            KernelKind::DecodeStep
+            | KernelKind::ConvStep
+            | KernelKind::Recurrent
+            | KernelKind::ConvChunk => &Target::ALL,
             KernelKind::ChunkTile | KernelKind::ChunkScan | KernelKind::ChunkFused => {
                 &[Target::Gfx950]
             }
@@ -44,6 +53,8 @@ impl KernelKind {
             KernelKind::ChunkTile => chunk_fields::TILE,
             KernelKind::ChunkScan => chunk_fields::SCAN,
             KernelKind::ChunkFused => chunk_fields::FUSED,
+            KernelKind::Recurrent => recurrent::FIELDS,
+            KernelKind::ConvChunk => conv_chunk::FIELDS,
         }
     }
 }
@@ -57,6 +68,10 @@ pub enum Spec {
     ConvStep(ConvStepSpec),
     /// A part of chunked prefill.
     Chunk(ChunkSpec),
+    /// Many tokens of gated linear attention, one after the other.
+    Recurrent(RecurrentSpec),
+    /// Many tokens of a causal convolution.
+    ConvChunk(ConvChunkSpec),
 }
 
 impl Spec {
@@ -66,6 +81,8 @@ impl Spec {
             Spec::DecodeStep(_) => KernelKind::DecodeStep,
             Spec::ConvStep(_) => KernelKind::ConvStep,
             Spec::Chunk(spec) => spec.kernel(),
+            Spec::Recurrent(_) => KernelKind::Recurrent,
+            Spec::ConvChunk(_) => KernelKind::ConvChunk,
         }
     }
 
@@ -73,8 +90,9 @@ impl Spec {
     pub fn family(&self) -> &'static str {
         match self {
             Spec::DecodeStep(spec) => spec.family.name(),
-            Spec::ConvStep(_) => ConvStepSpec::FAMILY,
+            Spec::ConvStep(_) | Spec::ConvChunk(_) => ConvStepSpec::FAMILY,
             Spec::Chunk(spec) => spec.common().family.name(),
+            Spec::Recurrent(spec) => spec.step.family.name(),
         }
     }
 
@@ -84,6 +102,8 @@ impl Spec {
             Spec::DecodeStep(spec) => spec.target,
             Spec::ConvStep(spec) => spec.target,
             Spec::Chunk(spec) => spec.common().target,
+            Spec::Recurrent(spec) => spec.step.target,
+            Spec::ConvChunk(spec) => spec.step.target,
         }
     }
 
@@ -95,6 +115,8 @@ impl Spec {
             KernelKind::ChunkTile | KernelKind::ChunkScan | KernelKind::ChunkFused => {
                 ChunkSpec::from_settings(kernel, settings).map(Spec::Chunk)
             }
+            KernelKind::Recurrent => RecurrentSpec::from_settings(settings).map(Spec::Recurrent),
+            KernelKind::ConvChunk => ConvChunkSpec::from_settings(settings).map(Spec::ConvChunk),
         }
     }
 
@@ -104,6 +126,8 @@ impl Spec {
             Spec::DecodeStep(spec) => spec.settings(),
             Spec::ConvStep(spec) => spec.settings(),
             Spec::Chunk(spec) => spec.settings(),
+            Spec::Recurrent(spec) => spec.settings(),
+            Spec::ConvChunk(spec) => spec.settings(),
         }
     }
 
@@ -113,6 +137,8 @@ impl Spec {
             Spec::DecodeStep(spec) => spec.workgroup_size(),
             Spec::ConvStep(spec) => spec.workgroup_size(),
             Spec::Chunk(spec) => spec.common().workgroup_size(),
+            Spec::Recurrent(spec) => spec.step.workgroup_size(),
+            Spec::ConvChunk(spec) => spec.step.workgroup_size(),
         }
     }
 
@@ -122,6 +148,8 @@ impl Spec {
             Spec::DecodeStep(spec) => spec.waves,
             Spec::ConvStep(spec) => spec.waves,
             Spec::Chunk(spec) => spec.common().waves,
+            Spec::Recurrent(spec) => spec.step.waves,
+            Spec::ConvChunk(spec) => spec.step.waves,
         }
     }
 
@@ -131,14 +159,16 @@ impl Spec {
             Spec::DecodeStep(spec) => spec.wave_width,
             Spec::ConvStep(spec) => spec.wave_width,
             Spec::Chunk(spec) => spec.common().wave_width,
+            Spec::Recurrent(spec) => spec.step.wave_width,
+            Spec::ConvChunk(spec) => spec.step.wave_width,
         }
     }
 
     /// LDS of a workgroup by buffer, of kernels that use any.
     pub fn lds_map(&self) -> Option<LdsMap> {
         match self {
-            Spec::DecodeStep(_) | Spec::ConvStep(_) => None,
             Spec::Chunk(spec) => Some(spec.lds_map()),
+            _ => None,
         }
     }
 }
@@ -152,6 +182,18 @@ impl From<DecodeStepSpec> for Spec {
 impl From<ChunkSpec> for Spec {
     fn from(spec: ChunkSpec) -> Spec {
         Spec::Chunk(spec)
+    }
+}
+
+impl From<RecurrentSpec> for Spec {
+    fn from(spec: RecurrentSpec) -> Spec {
+        Spec::Recurrent(spec)
+    }
+}
+
+impl From<ConvChunkSpec> for Spec {
+    fn from(spec: ConvChunkSpec) -> Spec {
+        Spec::ConvChunk(spec)
     }
 }
 

@@ -235,7 +235,7 @@ fn spec(
         KernelKind::ChunkFused => {
             ChunkSpec::Fused(KdaChunkFusedSpec { common: carried, tile, scan })
         }
-        KernelKind::DecodeStep | KernelKind::ConvStep => panic!("{kernel} has no map"),
+        kernel => panic!("{kernel} has no map"),
     }
 }
 

@@ -15,10 +15,20 @@ fn pages<S>(list: &'static [Rule<S>]) -> BTreeMap<&'static str, String> {
     list.iter().map(|rule| (rule.id, rule.explanation())).collect()
 }
 
+/// The rules of a step, and those of the kernel that takes many of them.
+fn both(
+    step: BTreeMap<&'static str, String>,
+    own: BTreeMap<&'static str, String>,
+) -> BTreeMap<&'static str, String> {
+    step.into_iter().chain(own).collect()
+}
+
 fn manual() -> String {
     let kernels = [
         ("decode step", pages(rules::DECODE_STEP)),
         ("conv step", pages(rules::CONV_STEP)),
+        ("recurrent", both(pages(rules::DECODE_STEP), pages(rules::RECURRENT))),
+        ("conv chunk", both(pages(rules::CONV_STEP), pages(rules::CONV_CHUNK))),
         ("chunk tile", pages(rules::CHUNK_TILE)),
         ("chunk scan", pages(rules::CHUNK_SCAN)),
         ("chunk fused", pages(rules::CHUNK_FUSED)),

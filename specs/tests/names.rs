@@ -31,6 +31,10 @@ fn other(kind: FieldKind, value: Value) -> Value {
     }
 }
 
+/// Steps and the kernels that take many of them.
+const OF_STEPS: [KernelKind; 4] =
+    [KernelKind::DecodeStep, KernelKind::ConvStep, KernelKind::Recurrent, KernelKind::ConvChunk];
+
 /// A spec in which the field is in play, with what its sibling fields need for any value.
 fn bases(kernel: KernelKind) -> Vec<Spec> {
     match kernel {
@@ -40,6 +44,11 @@ fn bases(kernel: KernelKind) -> Vec<Spec> {
             library_spec("gdn_decode_serial_gfx950.toml"),
         ],
         KernelKind::ConvStep => vec![library_spec("conv_step_bias_gfx950.toml")],
+        KernelKind::Recurrent => vec![
+            library_spec("kda_recurrent_kimi_k3_tp8_gfx950.toml"),
+            library_spec("gdn_recurrent_serial_gfx1100.toml"),
+        ],
+        KernelKind::ConvChunk => vec![library_spec("conv_chunk_bias_gfx950.toml")],
         kernel => panic!("tests/chunk_files.rs has the bases of {kernel}"),
     }
 }
@@ -62,12 +71,13 @@ fn flip(spec: &Spec, key: &'static str, value: Value) -> Spec {
         let target = settings.target().expect("a target");
         settings.insert("wave_width", Value::Count(target.wave_width()));
     }
+    let has_gates = matches!(spec.kernel(), KernelKind::DecodeStep | KernelKind::Recurrent);
     for (companion, value) in [
         ("gate_lower_bound_nats", Value::Number(-4.0)),
         ("pool_sentinel", Value::SlotIndex(-1)),
         ("k_lanes", Value::Count(8)),
     ] {
-        if settings.get(companion).is_none() && spec.kernel() == KernelKind::DecodeStep {
+        if settings.get(companion).is_none() && has_gates {
             settings.insert(companion, value);
         }
     }
@@ -77,7 +87,7 @@ fn flip(spec: &Spec, key: &'static str, value: Value) -> Spec {
 #[test]
 fn every_field_moves_name_and_hash() {
     let mut flipped = BTreeSet::new();
-    for kernel in [KernelKind::DecodeStep, KernelKind::ConvStep] {
+    for kernel in OF_STEPS {
         for base in bases(kernel) {
             for (key, changed) in flips(&base) {
                 assert_ne!(changed, base, "{key} did not flip");
@@ -98,8 +108,8 @@ fn every_field_moves_name_and_hash() {
             }
         }
     }
-    let fields = [KernelKind::DecodeStep, KernelKind::ConvStep].map(|kernel| kernel.fields().len());
-    assert_eq!(flipped.len(), fields[0] + fields[1], "some field was never flipped");
+    let fields = OF_STEPS.map(|kernel| kernel.fields().len());
+    assert_eq!(flipped.len(), fields.iter().sum(), "some field was never flipped");
 }
 
 #[test]

@@ -148,6 +148,57 @@ fn a_conv_plan_covers_the_tail() {
 }
 
 #[test]
+fn arguments_of_kernels_of_many_tokens() {
+    let expected = [
+        "q: f32 [T, HK=2, K=128]",
+        "k: f32 [T, HK=2, K=128]",
+        "v: f32 [T, HV=4, V=64]",
+        "g: f32 [T, HV=4, K=128]",
+        "beta: f32 [T, HV=4]",
+        "cu_seqlens: i32 [N+1]",
+        "next_state: f32 [N, HV=4, K=128, V=64]",
+        "o: f32 [T, HV=4, V=64]",
+        "scale: f32",
+    ];
+    assert_eq!(arguments("kda_recurrent_fresh_gfx950.toml"), expected);
+    let expected = [
+        "x: bf16 [T, D=1000]",
+        "weight: bf16 [D=1000, W=4]",
+        "bias: bf16 [D=1000]",
+        "cu_seqlens: i32 [N+1]",
+        "history: bf16 [N, D=1000, W-1=3]",
+        "next_history: bf16 [N, D=1000, W-1=3]",
+        "y: bf16 [T, D=1000]",
+    ];
+    assert_eq!(arguments("conv_chunk_bias_gfx950.toml"), expected);
+}
+
+#[test]
+fn plans_of_packed_sequences_count_them_and_their_tokens() {
+    let recurrent = plan("gdn_recurrent_serial_gfx1100.toml", &["lengths=0,5,0,2"]);
+    assert_eq!(recurrent.launches[0].grid, [2, 4, 4]);
+    assert_eq!(dims(&recurrent, "q"), [7, 2, 48]);
+    assert_eq!(dims(&recurrent, "state"), [4, 4, 48, 70]);
+    let ends = recurrent.tensor("cu_seqlens").expect("ends");
+    assert_eq!((ends.dims.as_slice(), ends.ends_at), (&[5][..], Some(7)));
+    // Segments of 37 tokens: the longest sequence has three.
+    let conv = plan("conv_chunk_bias_gfx1100.toml", &["lengths=75,0,1"]);
+    assert_eq!(conv.launches[0].grid, [8, 3, 3]);
+    let empty = plan("conv_chunk_bias_gfx1100.toml", &["lengths=0"]);
+    assert_eq!((empty.launches[0].grid, dims(&empty, "x")), ([8, 1, 1], vec![0, 1000]));
+}
+
+#[test]
+fn too_many_tokens_are_refused() {
+    let recurrent = "gdn_recurrent_gfx950.toml";
+    let words = ["2147483648", "at most 2147483647"];
+    refused(recurrent, &["lengths=2147483647,1"], false, &words);
+    refused(recurrent, &["lengths=1,x"], true, &["'x'"]);
+    let words = ["segments of 64 tokens", "at most 65535 segments", "larger segment"];
+    refused("conv_chunk_gfx950.toml", &["tokens=4194241"], false, &words);
+}
+
+#[test]
 fn every_library_spec_has_a_plan_whose_tensors_have_elements() {
     for entry in LIBRARY {
         let plan = plan(entry.file, &[]);

@@ -2,12 +2,14 @@
 
 use oracle::Case;
 use oracle::inputs::{GateRange, Sample};
-use specs::Spec;
+use oracle::tensors::Tensors;
+use specs::{Problem, Spec};
 use wavesmith::{harness, pipeline};
 
 /// A compiled spec that problems can be run on.
 pub struct Subject {
-    spec: Spec,
+    /// What it was compiled from.
+    pub spec: Spec,
     code_object: Vec<u8>,
 }
 
@@ -20,32 +22,38 @@ impl Subject {
         Subject { spec, code_object: artefacts.code_object }
     }
 
-    /// Runs one generated problem; every output is prefilled with NaN by the plan.
-    pub fn verify(&self, batch: u32, gates: GateRange, seed: u64) {
-        let problem = self.spec.problem(&[format!("batch={batch}")]).unwrap();
+    /// Runs one generated problem of these sizes; every output is prefilled with NaN by the plan.
+    pub fn verify(&self, sizes: &str, gates: GateRange, seed: u64) {
+        let problem = self.spec.problem(&[sizes]).unwrap();
         let case = Case::generate(&self.spec, &problem, &Sample { gates, seed }).unwrap();
-        let mut device = harness::emulated(self.spec.target());
-        let tensors = case.tensors().unwrap();
-        let name = format!("{} {} batch {batch} {gates:?}", self.spec.target(), self.spec.name());
-        let execution =
-            harness::execute(&mut device, &[&self.code_object], &self.spec, &problem, &tensors)
-                .unwrap_or_else(|e| panic!("{name}: {e}"));
-        for report in execution.launches.iter().filter_map(|launch| launch.emulated.as_ref()) {
-            assert!(report.findings.is_empty(), "{name}: {}", report.findings[0]);
-            assert!(report.wave_instructions > 0, "{name}: nothing ran");
-        }
-        for (output, verdict) in case.judge(&execution.outputs).unwrap() {
+        let name = format!("{} {} {sizes} {gates:?}", self.spec.target(), self.spec.name());
+        let outputs = self.run(&problem, &case.tensors().unwrap());
+        for (output, verdict) in case.judge(&outputs).unwrap() {
             assert!(verdict.passed, "{name}: {output}: {verdict:?}");
         }
         let twin = case.twin().unwrap();
-        assert_eq!(twin.keys().collect::<Vec<_>>(), execution.outputs.keys().collect::<Vec<_>>());
+        assert_eq!(twin.keys().collect::<Vec<_>>(), outputs.keys().collect::<Vec<_>>());
         for (output, want) in &twin {
-            let got = &execution.outputs[output];
+            let got = &outputs[output];
             let first = got.iter().zip(want).position(|(got, want)| got != want);
             assert!(
                 got.len() == want.len() && first.is_none(),
                 "{name}: {output}: byte {first:?} differs from the twin"
             );
         }
+    }
+
+    /// Runs a problem on these inputs, without any finding, and gives what the kernel wrote.
+    pub fn run(&self, problem: &Problem, inputs: &Tensors) -> Tensors {
+        let name = format!("{} {} {problem:?}", self.spec.target(), self.spec.name());
+        let mut device = harness::emulated(self.spec.target());
+        let execution =
+            harness::execute(&mut device, &[&self.code_object], &self.spec, problem, inputs)
+                .unwrap_or_else(|e| panic!("{name}: {e}"));
+        for report in execution.launches.iter().filter_map(|launch| launch.emulated.as_ref()) {
+            assert!(report.findings.is_empty(), "{name}: {}", report.findings[0]);
+            assert!(report.wave_instructions > 0, "{name}: nothing ran");
+        }
+        execution.outputs
     }
 }

@@ -26,6 +26,7 @@ fn tensor(name: &str, element: Element, dims: &[u64], access: Access, role: Role
         access,
         align_bytes: 16,
         slots,
+        ends_at: None,
     }
 }
 

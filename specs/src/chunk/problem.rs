@@ -3,15 +3,12 @@
 use serde::Serialize;
 
 use super::ChunkSpec;
-use crate::plan::MAX_GRID_YZ;
-use crate::problem::{Parameters, ProblemFault, not_finite, within};
+use crate::packed::{length_faults, read_lengths};
+use crate::problem::{Parameters, ProblemFault, not_finite};
 use crate::suggest::shown;
 
 /// Tokens of a sequence unless said otherwise: more than one chunk, and a tail.
 const DEFAULT_TOKENS: u32 = 100;
-
-/// Most tokens of all sequences: the tables hold them as signed 32-bit numbers.
-const MAX_TOKENS: u32 = i32::MAX.unsigned_abs();
 
 /// What one launch of a prefill kernel chooses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,31 +39,14 @@ pub(crate) fn parameters(varlen: bool) -> &'static [&'static str] {
 /// The problem that texts describe; faults stay with them. Without `lengths`: `batch` sequences of `tokens` tokens
 /// each, one of 100 unless said otherwise.
 pub(crate) fn read(texts: &mut Parameters<'_>, default_scale: f32) -> PrefillProblem {
-    let listed = texts.counts("lengths");
-    for key in ["batch", "tokens"] {
-        if listed.is_some() && texts.has(key) {
-            texts.refuse(
-                key,
-                "it beside lengths",
-                "one of them".to_owned(),
-                format!("leave {key} out: lengths says every sequence's tokens"),
-            );
-        }
-    }
-    let batch = texts.count_from("batch", 1, MAX_GRID_YZ).unwrap_or(1);
-    let tokens = texts.count_from("tokens", 0, MAX_TOKENS).unwrap_or(DEFAULT_TOKENS);
-    // A batch that is refused takes no memory.
-    texts.faults.extend(within("batch", batch, MAX_GRID_YZ));
-    let equal = || vec![tokens; batch.min(MAX_GRID_YZ) as usize];
-    let scale = texts.number("scale").unwrap_or(default_scale);
-    PrefillProblem { lengths: listed.unwrap_or_else(equal), scale }
+    let lengths = read_lengths(texts, DEFAULT_TOKENS);
+    PrefillProblem { lengths, scale: texts.number("scale").unwrap_or(default_scale) }
 }
 
 /// Everything that is out of its limits.
 pub(crate) fn faults(spec: &ChunkSpec, problem: &PrefillProblem) -> Vec<ProblemFault> {
     let common = spec.common();
-    let mut faults: Vec<_> =
-        within("batch", problem.sequences(), MAX_GRID_YZ).into_iter().collect();
+    let mut faults = length_faults(&problem.lengths);
     let tokens = problem.tokens();
     let fault = |parameter: &str, got: String, expected: String, remedy: &str| ProblemFault {
         parameter: parameter.to_owned(),
@@ -75,10 +55,6 @@ pub(crate) fn faults(spec: &ChunkSpec, problem: &PrefillProblem) -> Vec<ProblemF
         remedy: remedy.to_owned(),
         unreadable: false,
     };
-    if tokens > u64::from(MAX_TOKENS) {
-        let expected = format!("at most {MAX_TOKENS} tokens in all sequences");
-        faults.push(fault("tokens", tokens.to_string(), expected, "prefill fewer tokens a launch"));
-    }
     if tokens == 0 && spec.scan().is_none() {
         let remedy = "a tile kernel alone has nothing to do: run it with its scan kernel, which passes states on";
         faults.push(fault("tokens", "0".to_owned(), "at least 1".to_owned(), remedy));

@@ -8,18 +8,12 @@ use super::{ChunkCommon, ChunkGate, ChunkSpec, ScanPart, TilePart};
 use crate::decode_step::StateLayout;
 use crate::element::Element;
 use crate::signature::{
-    Access, Argument, ArgumentKind, Axis, BATCH, Extent, Role, ScalarType, Signature, buffer,
-    fixed, input, output,
+    Access, Argument, Axis, Extent, Role, SEQUENCES, Signature, TOKENS, buffer, fixed, input,
+    output, scale,
 };
-
-/// Tokens of all sequences.
-const TOKENS: Axis = Axis { symbol: "T", extent: Extent::Tokens };
 
 /// Chunks of all sequences.
 const CHUNKS: Axis = Axis { symbol: "chunks", extent: Extent::Chunks };
-
-/// Sequences.
-const SEQUENCES: Axis = Axis { symbol: "N", ..BATCH };
 
 impl ChunkSpec {
     /// The kernel's arguments.
@@ -66,7 +60,7 @@ fn inputs(common: &ChunkCommon, tile: &TilePart) -> Vec<Argument> {
         input("q", element, &keys),
         input("k", element, &keys),
         input("beta", tile.beta_dtype.into(), &[TOKENS, heads]),
-        Argument { name: "scale", kind: ArgumentKind::Scalar(ScalarType::F32) },
+        scale(),
     ];
     let channels = channels(common);
     let raw_bias = match tile.gate {

@@ -65,7 +65,11 @@ fn check<S: Rows>(spec: &S) -> Vec<Violation> {
 fn row(tensor: &BufferArgument) -> impl Iterator<Item = (Axis, u32)> {
     let fixed = tensor.shape.iter().filter_map(|axis| match axis.extent {
         Extent::Fixed(length) => Some((*axis, length)),
-        Extent::Batch | Extent::PoolSlots | Extent::Tokens | Extent::Chunks => None,
+        Extent::Batch
+        | Extent::PoolSlots
+        | Extent::Tokens
+        | Extent::Chunks
+        | Extent::SequenceEnds => None,
     });
     let one_head = matches!(tensor.role, Role::State | Role::NextState | Role::PoolState);
     fixed.filter(move |(axis, _)| !(one_head && axis.symbol == "HV"))

@@ -1,0 +1,74 @@
+//! Problems of packed sequences: tokens of all sequences are one axis, sequences one behind the other, and
+//! `cu_seqlens` says where each ends.
+
+use serde::Serialize;
+
+use crate::plan::MAX_GRID_YZ;
+use crate::problem::{Parameters, ProblemFault, within};
+
+/// Most tokens of all sequences: `cu_seqlens` holds them as signed 32-bit numbers.
+const MAX_TOKENS: u32 = i32::MAX.unsigned_abs();
+
+/// What one launch of a conv chunk chooses.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConvChunkProblem {
+    /// Tokens of every sequence, 0 and more; at least one sequence.
+    pub lengths: Vec<u32>,
+}
+
+/// Ends of packed sequences of these lengths, from 0 to all tokens: what `cu_seqlens` holds. The sum is below 2³¹,
+/// which [`crate::Spec::check_problem`] sees to.
+pub fn sequence_ends(lengths: &[u32]) -> Vec<i32> {
+    let ends = lengths.iter().scan(0u32, |end, length| {
+        *end = end.saturating_add(*length);
+        Some(end.cast_signed())
+    });
+    [0].into_iter().chain(ends).collect()
+}
+
+/// Lengths that texts describe; faults stay with them. Without `lengths`: `batch` sequences, one unless said otherwise,
+/// of `tokens` tokens each.
+pub(crate) fn read_lengths(texts: &mut Parameters<'_>, default_tokens: u32) -> Vec<u32> {
+    let listed = texts.counts("lengths");
+    for key in ["batch", "tokens"] {
+        if listed.is_some() && texts.has(key) {
+            texts.refuse(
+                key,
+                "it beside lengths",
+                "one of them".to_owned(),
+                format!("leave {key} out: lengths says every sequence's tokens"),
+            );
+        }
+    }
+    let batch = texts.count_from("batch", 1, MAX_GRID_YZ).unwrap_or(1);
+    let tokens = texts.count_from("tokens", 0, MAX_TOKENS).unwrap_or(default_tokens);
+    // A batch that is refused takes no memory.
+    texts.faults.extend(within("batch", batch, MAX_GRID_YZ));
+    let equal = || vec![tokens; batch.min(MAX_GRID_YZ) as usize];
+    listed.unwrap_or_else(equal)
+}
+
+/// Everything about lengths that is out of its limits.
+pub(crate) fn length_faults(lengths: &[u32]) -> Vec<ProblemFault> {
+    let sequences = u32::try_from(lengths.len()).unwrap_or(u32::MAX);
+    let tokens: u64 = lengths.iter().copied().map(u64::from).sum();
+    let too_many = (tokens > u64::from(MAX_TOKENS)).then(|| ProblemFault {
+        parameter: "tokens".to_owned(),
+        got: tokens.to_string(),
+        expected: format!("at most {MAX_TOKENS} tokens in all sequences"),
+        remedy: "take fewer tokens a launch".to_owned(),
+        unreadable: false,
+    });
+    within("batch", sequences, MAX_GRID_YZ).into_iter().chain(too_many).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_sequences_end_where_they_start() {
+        assert_eq!(sequence_ends(&[0, 33, 0, 0, 16, 0]), [0, 0, 33, 33, 33, 49, 49]);
+        assert_eq!(sequence_ends(&[0]), [0, 0]);
+    }
+}
