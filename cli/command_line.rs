@@ -30,6 +30,8 @@ enum Verb {
     List(verbs::list::Args),
     /// Every rule that a spec breaks, or the facts derived from it
     Check(verbs::check::Args),
+    /// The kernels that solve a problem file, their launches, and why the others lost
+    Dispatch(verbs::dispatch::Args),
     /// An artefact: kernel IR, LLVM IR, assembly text or code object
     Emit(verbs::emit::Args),
     /// Emit, load, launch, and compare with the float64 reference
@@ -93,6 +95,7 @@ fn run(command_line: CommandLine) -> Result<Outcome, CliError> {
     match command_line.verb {
         Verb::List(args) => verbs::list::run(&args, json),
         Verb::Check(args) => verbs::check::run(&args, json),
+        Verb::Dispatch(args) => verbs::dispatch::run(&args, json),
         Verb::Emit(args) => verbs::emit::run(&args, json),
         Verb::Run(args) => verbs::run::run(&args, json),
         Verb::Emulate(args) => verbs::emulate::run(&args, json),

@@ -6,6 +6,7 @@ use emulator::LaunchError;
 use isa::target::UnknownTarget;
 use oracle::OracleError;
 use runtime::{DeviceError, PlanFailure};
+use specs::dispatch::Refusal;
 use specs::{InvalidProblem, PlanError, UnreadableSpec, Violation};
 
 use crate::bundle::BundleError;
@@ -58,6 +59,14 @@ pub enum CliError {
         file: String,
         /// Every broken rule.
         violations: Vec<Violation>,
+    },
+    /// A problem that no kernel solves.
+    #[error("{file}: no candidate solves this problem\n{refusal}")]
+    NoCandidate {
+        /// The problem file.
+        file: String,
+        /// Why each lost, and what would work.
+        refusal: Box<Refusal>,
     },
     /// A problem that is not one of the spec.
     #[error(transparent)]
@@ -206,6 +215,7 @@ impl CliError {
             CliError::Refused(_) => 2,
             CliError::Oracle(error) if error.is_about_values() => 2,
             CliError::BrokenRules { .. }
+            | CliError::NoCandidate { .. }
             | CliError::TooLarge { .. }
             | CliError::Plan(_)
             | CliError::Kernel(_)

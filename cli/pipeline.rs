@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use dsl::ir::Kernel;
 use emit::llvm::{Artefacts, Options};
-use specs::{Job, Spec};
+use specs::dispatch::Choice;
+use specs::{Job, Problem, Spec};
 
 use crate::emitted;
 use crate::error::CliError;
@@ -35,6 +36,39 @@ pub fn legal_job(paths: &[PathBuf]) -> Result<Job, CliError> {
     }
     let files: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
     Err(CliError::BrokenRules { file: files.join(" with "), violations })
+}
+
+/// What dispatch made of a problem file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dispatched {
+    /// The winner and its kernels.
+    pub choice: Choice,
+    /// The problem, its sequences as the file and the texts say.
+    pub problem: Problem,
+}
+
+/// The kernels that solve the problem of a file, with these sizes beside its own.
+///
+/// # Errors
+/// A file that cannot be read, a problem that makes no sense, or one that no candidate solves.
+pub fn dispatch(path: &Path, sizes: &[String]) -> Result<Dispatched, CliError> {
+    let request = specs::dispatch::read_request(path)?;
+    let file = path.display().to_string();
+    let violations = request.check();
+    if !violations.is_empty() {
+        return Err(CliError::BrokenRules { file, violations });
+    }
+    let problem = request.problem(sizes)?;
+    let choice = specs::dispatch::choose(&request, &problem)
+        .map_err(|refusal| CliError::NoCandidate { file, refusal: Box::new(refusal) })?;
+    let problem = Problem::Prefill(problem);
+    choice.job.lead().check_problem(&problem)?;
+    Ok(Dispatched { choice, problem })
+}
+
+/// Whether a file is a problem file.
+pub fn is_problem_file(path: &Path) -> bool {
+    specs::spec_file::kind_of_file(path).as_deref() == Some("problem")
 }
 
 /// The kernel IR of a legal spec.

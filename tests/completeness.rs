@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use isa::Target;
+use specs::dispatch::CANDIDATES;
+use specs::dispatch::candidate::Kernels;
 use specs::registry::{FAMILIES, LIBRARY};
 
 /// What the repository holds, as sets of names.
@@ -28,6 +30,8 @@ struct Inventory {
     benchmarked: BTreeSet<String>,
     /// Spec files in specs/library.
     files: BTreeSet<String>,
+    /// Family and kernel of everything that dispatch can choose, where a problem file asks for the family.
+    dispatched: BTreeSet<(String, String)>,
 }
 
 /// The page that has a kernel's algorithm: one for all kernels of chunked prefill.
@@ -74,6 +78,7 @@ impl Inventory {
         if !read("benches/path.rs").contains("for entry in LIBRARY") {
             inventory.benchmarked.clear();
         }
+        inventory.add_dispatch();
         let files = toml_files(&root().join("specs/library"));
         inventory.files = files.iter().map(|path| file_name(path)).collect();
         for family in FAMILIES {
@@ -83,6 +88,26 @@ impl Inventory {
             }
         }
         inventory
+    }
+
+    fn add_dispatch(&mut self) {
+        for candidate in CANDIDATES {
+            let kernels: &[&str] = match candidate.kernels {
+                Kernels::Split => &["chunk_tile", "chunk_scan"],
+                Kernels::Fused => &["chunk_fused"],
+            };
+            for (family, target) in candidate
+                .families
+                .iter()
+                .flat_map(|f| candidate.targets.iter().map(move |t| (f, t)))
+            {
+                if !root().join(format!("specs/problems/{family}_prefill_{target}.toml")).exists() {
+                    continue;
+                }
+                let pair = |kernel: &&str| (family.to_string(), (*kernel).to_owned());
+                self.dispatched.extend(kernels.iter().map(pair));
+            }
+        }
     }
 
     fn add_goldens(&mut self, family: &str) {
@@ -138,6 +163,10 @@ impl Inventory {
                     "no page in docs/kernels with its algorithm and order of operations",
                 );
                 need(&self.numeric_tests, "no numeric tests in tests/");
+                let pair = (family.name.to_owned(), kernel.clone());
+                if kernel.starts_with("chunk_") && !self.dispatched.contains(&pair) {
+                    missing.push(format!("{} {kernel}: no candidate of dispatch", family.name));
+                }
             }
         }
         for (family, variant, target) in self.variants.difference(&self.goldens) {
@@ -177,5 +206,6 @@ fn planted_omissions_are_found() {
     planted(|inventory| &mut inventory.matrix, "no row in SUPPORT_MATRIX.md");
     planted(|inventory| &mut inventory.pages, "no page");
     planted(|inventory| &mut inventory.numeric_tests, "no numeric tests");
+    planted(|inventory| &mut inventory.dispatched, "no candidate of dispatch");
     planted(|inventory| &mut inventory.benchmarked, "neither listed nor benchmarked");
 }

@@ -3,17 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use specs::dispatch::{PrefillRequest, Refusal, choose, read_request};
 use specs::spec_file::FileProblem;
-use specs::{DerivedFacts, LdsMap, Violation};
+use specs::{DerivedFacts, LdsMap, UnreadableSpec, Violation};
 
 use crate::error::{CliError, Outcome};
-use crate::report;
+use crate::{pipeline, report};
 
 /// Arguments of `check`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Spec files
-    #[arg(required = true, value_name = "SPEC")]
+    /// Spec files, or problem files
+    #[arg(required = true, value_name = "SPEC|PROBLEM")]
     specs: Vec<PathBuf>,
 }
 
@@ -31,6 +32,39 @@ struct Checked {
     violations: Vec<Violation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     facts: Option<DerivedFacts>,
+    /// What dispatch makes of a problem file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dispatch: Option<Solved>,
+}
+
+/// Whether a problem has a candidate.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Solved {
+    /// The one that is taken.
+    By(&'static str),
+    /// None, and why.
+    Refused(Refusal),
+}
+
+impl Checked {
+    /// Nothing known but the name.
+    fn of(path: &Path) -> Checked {
+        Checked {
+            file: path.display().to_string(),
+            legal: false,
+            unreadable: Vec::new(),
+            unreadable_text: String::new(),
+            violations: Vec::new(),
+            facts: None,
+            dispatch: None,
+        }
+    }
+
+    fn unreadable(path: &Path, error: UnreadableSpec) -> Checked {
+        let unreadable_text = error.to_string();
+        Checked { unreadable_text, unreadable: error.problems, ..Checked::of(path) }
+    }
 }
 
 /// Checks every spec; one that cannot be read does not hide the others.
@@ -52,35 +86,54 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
 }
 
 fn check(path: &Path) -> Checked {
-    let file = path.display().to_string();
+    if pipeline::is_problem_file(path) {
+        return match read_request(path) {
+            Ok(request) => check_request(path, &request),
+            Err(error) => Checked::unreadable(path, error),
+        };
+    }
     match specs::read_spec(path) {
         Ok(spec) => {
             let violations = spec.check();
             let legal = violations.is_empty();
             let facts = legal.then(|| spec.facts());
-            Checked {
-                file,
-                legal,
-                unreadable: Vec::new(),
-                unreadable_text: String::new(),
-                violations,
-                facts,
-            }
+            Checked { legal, violations, facts, ..Checked::of(path) }
         }
-        Err(error) => Checked {
-            file,
-            legal: false,
-            unreadable_text: error.to_string(),
-            unreadable: error.problems,
-            violations: Vec::new(),
-            facts: None,
-        },
+        Err(error) => Checked::unreadable(path, error),
     }
+}
+
+/// A problem is right when it makes sense and some candidate solves it.
+fn check_request(path: &Path, request: &PrefillRequest) -> Checked {
+    let violations = request.check();
+    if !violations.is_empty() {
+        return Checked { violations, ..Checked::of(path) };
+    }
+    let solved = match request.problem::<&str>(&[]).map(|problem| choose(request, &problem)) {
+        Ok(Ok(choice)) => Solved::By(choice.candidate.name),
+        Ok(Err(refusal)) => Solved::Refused(refusal),
+        // The file's own sizes are within their limits, or a rule above says otherwise.
+        Err(_) => return Checked::of(path),
+    };
+    let legal = matches!(solved, Solved::By(_));
+    Checked { legal, dispatch: Some(solved), ..Checked::of(path) }
 }
 
 fn text(checked: &Checked) -> String {
     if !checked.unreadable.is_empty() {
         return format!("{}\n", checked.unreadable_text);
+    }
+    match &checked.dispatch {
+        Some(Solved::By(candidate)) => {
+            let file = &checked.file;
+            return format!(
+                "{file}: a problem that {candidate} solves; `wavesmith dispatch {file}` shows its plan\n"
+            );
+        }
+        Some(Solved::Refused(refusal)) => {
+            return format!("{}: no candidate solves this problem\n{refusal}\n", checked.file);
+        }
+        None => {}
     }
     let Some(facts) = &checked.facts else {
         let lines = checked.violations.iter().map(|violation| format!("  {violation}\n"));

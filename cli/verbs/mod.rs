@@ -3,6 +3,7 @@
 pub mod bundle;
 pub mod check;
 pub mod disasm;
+pub mod dispatch;
 pub mod doctor;
 pub mod emit;
 pub mod emulate;

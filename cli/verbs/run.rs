@@ -24,8 +24,9 @@ use crate::{cache, pipeline, report};
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Spec file; a chunk_tile and then a chunk_scan run as one split prefill
-    #[arg(required = true, value_name = "SPEC")]
+    /// Spec file, or a chunk_tile and then a chunk_scan as one split prefill, or a problem file, whose launch
+    /// plan is dispatched
+    #[arg(required = true, value_name = "SPEC|PROBLEM")]
     specs: Vec<PathBuf>,
     /// Back end that makes the code
     #[arg(long, value_enum, default_value_t = Backend::Llvm)]
@@ -148,9 +149,9 @@ struct Prepared {
 /// Whatever keeps the run from being judged.
 pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let started = Instant::now();
-    let job = pipeline::legal_job(&args.specs)?;
+    let Work { job, problem } = work(args)?;
     args.numerics.check(job.target()).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
-    let prepared = prepare(args, &job)?;
+    let prepared = prepare(args, &job, problem)?;
     let objects: Vec<Vec<u8>> =
         job.specs().iter().map(cache::code_object).collect::<Result<_, CliError>>()?;
     let mut device = AnyDevice::open(args.device, job.target(), args.options())?;
@@ -170,10 +171,34 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     Ok(Outcome::right_if(report.passed))
 }
 
+/// What is to be run, and the problem where a problem file says it.
+struct Work {
+    job: Job,
+    problem: Option<Problem>,
+}
+
+/// The job of the files. A problem file is dispatched; sizes of input tensors go before its own.
+fn work(args: &Args) -> Result<Work, CliError> {
+    let problem_file = match &args.specs[..] {
+        [only] if pipeline::is_problem_file(only) => only,
+        specs => return Ok(Work { job: pipeline::legal_job(specs)?, problem: None }),
+    };
+    let mut dispatched = pipeline::dispatch(problem_file, &args.problem)?;
+    if let Some(path) = &args.inputs {
+        let file = tensor_file::read(path, &dispatched.choice.job)?;
+        let sizes = merge(&file.assignments, &args.problem)?;
+        dispatched = pipeline::dispatch(problem_file, &sizes)?;
+    }
+    Ok(Work { job: dispatched.choice.job, problem: Some(dispatched.problem) })
+}
+
 /// Inputs from a file or a seed; what a file fixes may be said again, but not otherwise.
-fn prepare(args: &Args, job: &Job) -> Result<Prepared, CliError> {
+fn prepare(args: &Args, job: &Job, problem: Option<Problem>) -> Result<Prepared, CliError> {
     let Some(path) = &args.inputs else {
-        let problem = job.problem(&args.problem)?;
+        let problem = match problem {
+            Some(problem) => problem,
+            None => job.problem(&args.problem)?,
+        };
         harness::refuse_too_large(job, &problem)?;
         let sample = Sample { gates: args.gates.into(), seed: args.seed };
         let case = Case::generate(*job, &problem, &sample)?;

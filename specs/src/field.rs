@@ -54,6 +54,8 @@ pub enum Presence {
     Required,
     /// When it deviates from this value.
     Default(Value),
+    /// When the file has it; absent, the field has no value.
+    Optional,
     /// When it deviates from what the target has.
     TargetDefault,
     /// Only when another field has one of these values; then required unless it has a default.
@@ -197,7 +199,7 @@ impl Field {
     /// The value that any spec file may leave out.
     pub fn fixed_default(&self) -> Option<Value> {
         match self.presence {
-            Presence::Required | Presence::TargetDefault => None,
+            Presence::Required | Presence::Optional | Presence::TargetDefault => None,
             Presence::Default(value) => Some(value),
             Presence::With { default, .. } => default,
         }

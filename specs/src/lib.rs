@@ -9,6 +9,7 @@ pub mod chunk;
 pub mod conv_chunk;
 pub mod conv_step;
 pub mod decode_step;
+pub mod dispatch;
 pub mod element;
 pub mod facts;
 pub mod field;

@@ -26,9 +26,12 @@ pub fn sequence_ends(lengths: &[u32]) -> Vec<i32> {
     [0].into_iter().chain(ends).collect()
 }
 
-/// Lengths that texts describe; faults stay with them. Without `lengths`: `batch` sequences, one unless said otherwise,
-/// of `tokens` tokens each.
-pub(crate) fn read_lengths(texts: &mut Parameters<'_>, default_tokens: u32) -> Vec<u32> {
+/// Lengths that texts describe; faults stay with them. Without `lengths`: `batch` sequences of `tokens` tokens each,
+/// by default so many.
+pub(crate) fn read_lengths(
+    texts: &mut Parameters<'_>,
+    (default_batch, default_tokens): (u32, u32),
+) -> Vec<u32> {
     let listed = texts.counts("lengths");
     for key in ["batch", "tokens"] {
         if listed.is_some() && texts.has(key) {
@@ -40,7 +43,7 @@ pub(crate) fn read_lengths(texts: &mut Parameters<'_>, default_tokens: u32) -> V
             );
         }
     }
-    let batch = texts.count_from("batch", 1, MAX_GRID_YZ).unwrap_or(1);
+    let batch = texts.count_from("batch", 1, MAX_GRID_YZ).unwrap_or(default_batch);
     let tokens = texts.count_from("tokens", 0, MAX_TOKENS).unwrap_or(default_tokens);
     // A batch that is refused takes no memory.
     texts.faults.extend(within("batch", batch, MAX_GRID_YZ));

@@ -195,14 +195,14 @@ impl Spec {
             }),
             Spec::Chunk(spec) => {
                 let scale = prefill::default_scale(spec.common().head_k);
-                Problem::Prefill(prefill::read(&mut parameters, scale))
+                Problem::Prefill(prefill::read(&mut parameters, scale, prefill::DEFAULT_SIZES))
             }
             Spec::Recurrent(spec) => Problem::Prefill(PrefillProblem {
-                lengths: read_lengths(&mut parameters, RECURRENT_TOKENS),
+                lengths: read_lengths(&mut parameters, (1, RECURRENT_TOKENS)),
                 scale: parameters.number("scale").unwrap_or_else(|| spec.step.default_scale()),
             }),
             Spec::ConvChunk(_) => Problem::ConvChunk(ConvChunkProblem {
-                lengths: read_lengths(&mut parameters, CONV_TOKENS),
+                lengths: read_lengths(&mut parameters, (1, CONV_TOKENS)),
             }),
         };
         if parameters.faults.is_empty() {
@@ -329,7 +329,10 @@ pub(crate) struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    fn parse<T: AsRef<str>>(assignments: &'a [T], known: &[&'static str]) -> Parameters<'a> {
+    pub(crate) fn parse<T: AsRef<str>>(
+        assignments: &'a [T],
+        known: &[&'static str],
+    ) -> Parameters<'a> {
         let mut parameters = Parameters { texts: BTreeMap::new(), faults: Vec::new() };
         for assignment in assignments {
             parameters.add(assignment.as_ref(), known);

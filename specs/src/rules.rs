@@ -44,7 +44,8 @@ pub const DECODE_STEP: &[Rule<DecodeStepSpec>] = &[
     row_bytes::rule(),
 ];
 
-pub use chunk::{CHUNK_FUSED, CHUNK_SCAN, CHUNK_SPLIT, CHUNK_TILE};
+pub use chunk::{CHUNK_FUSED, CHUNK_SCAN, CHUNK_SPLIT, CHUNK_TILE, PREFILL_PROBLEM};
+pub(crate) use chunk::{OF_PROBLEM_SCANS, OF_PROBLEM_TILES};
 
 /// The rules of the conv step.
 pub const CONV_STEP: &[Rule<ConvStepSpec>] = &[
@@ -172,6 +173,7 @@ mod tests {
             pages(CHUNK_SPLIT),
             pages(RECURRENT),
             pages(CONV_CHUNK),
+            pages(PREFILL_PROBLEM),
         ] {
             let ids: std::collections::BTreeSet<_> = list.iter().map(|(id, _)| id).collect();
             assert_eq!(ids.len(), list.len());

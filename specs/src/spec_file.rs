@@ -26,9 +26,26 @@ pub const MAX_FILE_BYTES: u64 = 64 * 1024;
 /// # Errors
 /// Everything that keeps the file from being read, not only the first thing.
 pub fn read_spec(path: &Path) -> Result<Spec, UnreadableSpec> {
+    read_with(path, parse_spec)
+}
+
+/// What a file says that it describes, as far as it can be read: `spec` or `problem`. For verbs that take either;
+/// the reader of the one that is meant says what is wrong.
+pub fn kind_of_file(path: &Path) -> Option<String> {
+    let text = read_text(path).ok()?;
+    let table = toml::de::DeTable::parse(&text).ok()?;
+    let kind = table.get_ref().get("kind")?.get_ref().as_str()?.to_owned();
+    Some(kind)
+}
+
+/// Reads a file's text and what `parse` makes of it.
+pub(crate) fn read_with<T>(
+    path: &Path,
+    parse: impl FnOnce(&str, &str) -> Result<T, UnreadableSpec>,
+) -> Result<T, UnreadableSpec> {
     let file = path.display().to_string();
     match read_text(path) {
-        Ok(text) => parse_spec(&file, &text),
+        Ok(text) => parse(&file, &text),
         Err(problem) => Err(UnreadableSpec { file, problems: vec![*problem] }),
     }
 }
@@ -42,7 +59,7 @@ pub fn parse_spec(file: &str, text: &str) -> Result<Spec, UnreadableSpec> {
 }
 
 /// Reads what `read` makes of a file's text, unless there is any problem.
-fn parse_with<T>(
+pub(crate) fn parse_with<T>(
     file: &str,
     text: &str,
     read: impl FnOnce(&mut Reader) -> Option<T>,
@@ -100,7 +117,8 @@ fn read_any(reader: &mut Reader) -> Option<Spec> {
     match reader.settings().choice("kernel") {
         Some(kernel) => read_kernel(reader, kernel),
         None => {
-            let any: Vec<_> = KernelKind::ALL.iter().map(|kernel| kernel.fields()).collect();
+            let any = KernelKind::ALL.iter().map(|kernel| kernel.fields());
+            let any: Vec<_> = any.chain([HEADER_FIELDS]).collect();
             reader.refuse_unknown_keys(&any);
             None
         }
@@ -109,6 +127,6 @@ fn read_any(reader: &mut Reader) -> Option<Spec> {
 
 fn read_kernel(reader: &mut Reader, kernel: KernelKind) -> Option<Spec> {
     reader.read(kernel.fields());
-    reader.refuse_unknown_keys(&[kernel.fields()]);
+    reader.refuse_unknown_keys(&[HEADER_FIELDS, kernel.fields()]);
     Spec::from_settings(kernel, reader.settings())
 }

@@ -33,6 +33,7 @@ fn manual() -> String {
         ("chunk scan", pages(rules::CHUNK_SCAN)),
         ("chunk fused", pages(rules::CHUNK_FUSED)),
         ("split prefill (tile and scan)", pages(rules::CHUNK_SPLIT)),
+        ("problem files of prefill", pages(rules::PREFILL_PROBLEM)),
     ];
     let mut text = "# Rules\n\nWhat a spec must satisfy before any code is made. `wavesmith check SPEC` reports every \
                     broken rule with what was\nfound, the limit, its source and the nearest legal choice. This page is \

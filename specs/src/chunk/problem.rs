@@ -7,8 +7,8 @@ use crate::packed::{length_faults, read_lengths};
 use crate::problem::{Parameters, ProblemFault, not_finite};
 use crate::suggest::shown;
 
-/// Tokens of a sequence unless said otherwise: more than one chunk, and a tail.
-const DEFAULT_TOKENS: u32 = 100;
+/// Sequences and tokens of each unless said otherwise: more than one chunk, and a tail.
+pub(crate) const DEFAULT_SIZES: (u32, u32) = (1, 100);
 
 /// What one launch of a prefill kernel chooses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,9 +37,13 @@ pub(crate) fn parameters(varlen: bool) -> &'static [&'static str] {
 }
 
 /// The problem that texts describe; faults stay with them. Without `lengths`: `batch` sequences of `tokens` tokens
-/// each, one of 100 unless said otherwise.
-pub(crate) fn read(texts: &mut Parameters<'_>, default_scale: f32) -> PrefillProblem {
-    let lengths = read_lengths(texts, DEFAULT_TOKENS);
+/// each, by default so many.
+pub(crate) fn read(
+    texts: &mut Parameters<'_>,
+    default_scale: f32,
+    default_sizes: (u32, u32),
+) -> PrefillProblem {
+    let lengths = read_lengths(texts, default_sizes);
     PrefillProblem { lengths, scale: texts.number("scale").unwrap_or(default_scale) }
 }
 

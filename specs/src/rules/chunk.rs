@@ -13,6 +13,7 @@ mod lds_bytes;
 mod lds_pitch;
 mod matrix_atoms;
 mod overlay_prefetch;
+mod problem_promises;
 mod solve_blocks;
 mod split_pair;
 mod value_bound;
@@ -28,6 +29,7 @@ use crate::chunk::lds_buffers;
 use crate::chunk::{
     ChunkParts, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, ScanPart, Split, TilePart,
 };
+use crate::dispatch::PrefillRequest;
 use crate::lds_map::{LdsMap, Placement};
 use crate::rule::Rule;
 
@@ -111,6 +113,23 @@ pub const CHUNK_FUSED: &[Rule<KdaChunkFusedSpec>] = &[
 
 /// The rules of a tile and a scan kernel as one split prefill, beside those of each.
 pub const CHUNK_SPLIT: &[Rule<Split>] = &[split_pair::RULE];
+
+/// The rules of a problem file of prefill that are its own.
+pub const PREFILL_PROBLEM: &[Rule<PrefillRequest>] = &[problem_promises::RULE];
+
+/// Rules of specs that are about the problem alone, whatever its kernels are.
+pub(crate) const OF_PROBLEM_TILES: &[Rule<KdaTileSpec>] = &[
+    sizes::rule(),
+    head_groups::rule(),
+    chunk_heads::rule(),
+    grid_size::rule(),
+    chunk_dtype::rule(),
+    chunk_gate::rule(),
+    gate_lower_bound::rule(),
+];
+
+/// Likewise, of what only kernels with a state have.
+pub(crate) const OF_PROBLEM_SCANS: &[Rule<KdaChunkScanSpec>] = &[chunk_heads::rule()];
 
 /// What to change so that the LDS map becomes smaller: an overlay, then more value splits, where that helps.
 fn way_out<S: ChunkParts>(spec: &S) -> String {

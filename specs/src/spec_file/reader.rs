@@ -3,7 +3,7 @@
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use super::problem::{FileProblem, Place};
-use crate::field::{Field, FieldKind, HEADER_FIELDS, Presence, Settings, Value};
+use crate::field::{Field, FieldKind, Presence, Settings, Value};
 
 /// One problem, boxed: the common case is none.
 pub(super) type Refusal = Box<FileProblem>;
@@ -45,10 +45,10 @@ impl<'t> Reader<'t> {
         &self.settings
     }
 
-    /// Records every key that is neither in the header nor in `fields`.
+    /// Records every key that is in none of these tables.
     pub fn refuse_unknown_keys(&mut self, fields: &[&'static [Field]]) {
-        let tables = fields.iter().copied().chain([HEADER_FIELDS]);
-        let known: Vec<&'static str> = tables.flatten().map(|field| field.key).collect();
+        let known: Vec<&'static str> =
+            fields.iter().copied().flatten().map(|field| field.key).collect();
         for key in self.table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
             let place = place(self.text, key.span().start);
             self.problems.push(FileProblem::unknown_key(place, key.get_ref(), &known));
@@ -83,7 +83,7 @@ impl<'t> Reader<'t> {
             return field.default_value(self.settings.target()?);
         }
         let default = field.fixed_default();
-        if default.is_none() {
+        if default.is_none() && field.presence != Presence::Optional {
             self.problems.push(FileProblem::missing_key(field));
         }
         default

@@ -16,16 +16,8 @@ pub(crate) const fn rule<S: ChunkParts>() -> Rule<S> {
 
 fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
     let Accuracy::F16 { value_bound } = spec.common().accuracy else { return Vec::new() };
-    let range = !(value_bound > 0.0 && value_bound <= LARGEST_F16);
+    let range = out_of_range(value_bound);
     let unchecked = !spec.common().checked;
-    let range = range.then(|| {
-        violation(
-            "value_bound",
-            format!("{value_bound:?}"),
-            "above 0.0, at most 65504.0",
-            "take accuracy = \"bf16_split\" for values of any range",
-        )
-    });
     let unchecked = unchecked.then(|| {
         violation(
             "checked",
@@ -35,6 +27,19 @@ fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
         )
     });
     range.into_iter().chain(unchecked).collect()
+}
+
+/// What is wrong with a bound.
+pub(super) fn out_of_range(value_bound: f32) -> Option<Violation> {
+    let legal = value_bound > 0.0 && value_bound <= LARGEST_F16;
+    (!legal).then(|| {
+        violation(
+            "value_bound",
+            format!("{value_bound:?}"),
+            "above 0.0, at most 65504.0",
+            "take accuracy = \"bf16_split\" for values of any range",
+        )
+    })
 }
 
 fn violation(field: &'static str, got: String, limit: &str, hint: &str) -> Violation {

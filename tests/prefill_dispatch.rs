@@ -1,0 +1,264 @@
+//! From problem files to launches: what is chosen, what is refused and why, what plans hold.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use specs::dispatch::{CANDIDATES, PrefillRequest, choose, parse_request};
+use specs::{Problem, Role, Spec};
+
+const KDA: &str = include_str!("../specs/problems/kda_prefill_gfx950.toml");
+const GDN: &str = include_str!("../specs/problems/gdn_prefill_gfx950.toml");
+
+fn request(text: &str) -> PrefillRequest {
+    let request = parse_request("a.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(request.check(), []);
+    request
+}
+
+/// A problem file with some keys set otherwise; an empty value takes the key out.
+fn changed(text: &str, changes: &[(&str, &str)]) -> String {
+    let is_changed =
+        |line: &&str| !changes.iter().any(|(key, _)| line.split(" = ").next() == Some(*key));
+    let mut lines: Vec<String> = text.lines().filter(is_changed).map(str::to_owned).collect();
+    let set = changes.iter().filter(|(_, value)| !value.is_empty());
+    lines.extend(set.map(|(key, value)| format!("{key} = {value}")));
+    lines.join("\n") + "\n"
+}
+
+fn chosen(text: &str, sizes: &[&str]) -> Result<(String, u32), String> {
+    let request = request(text);
+    let problem = request.problem(sizes).unwrap_or_else(|error| panic!("{error}"));
+    let choice = choose(&request, &problem).map_err(|refusal| refusal.to_string())?;
+    let Spec::Chunk(lead) = choice.job.lead() else { panic!("no prefill") };
+    Ok((choice.candidate.name.to_owned(), lead.scan().expect("a scan").value_splits))
+}
+
+#[track_caller]
+fn takes(text: &str, sizes: &[&str], candidate: &str, value_splits: u32) {
+    let want = Ok((candidate.to_owned(), value_splits));
+    assert_eq!(chosen(text, sizes), want, "{sizes:?}");
+}
+
+#[track_caller]
+fn refuses(text: &str, words: &[&str]) {
+    let refusal = chosen(text, &[]).expect_err("a refusal");
+    for word in words {
+        assert!(refusal.contains(word), "'{word}' is missing in: {refusal}");
+    }
+}
+
+#[test]
+fn the_default_is_split_and_range_safe() {
+    takes(KDA, &[], "kda_split", 8);
+    takes(GDN, &[], "gdn_split", 8);
+    // With more heads in flight than CUs nothing is split.
+    takes(KDA, &["batch=32"], "kda_split", 1);
+    takes(KDA, &["batch=8"], "kda_split", 4);
+    takes(KDA, &["batch=1", "tokens=0"], "kda_split", 8);
+}
+
+#[test]
+fn what_is_no_default_must_be_asked_for() {
+    takes(&changed(KDA, &[("path", "\"fused\"")]), &[], "kda_fused_c16", 2);
+    takes(&changed(KDA, &[("accuracy", "\"bf16\"")]), &[], "kda_split_bf16", 8);
+    let both = [("accuracy", "\"bf16\""), ("path", "\"fused\"")];
+    takes(&changed(KDA, &both), &[], "kda_fused_bf16", 2);
+    takes(&changed(GDN, &[("path", "\"fused\"")]), &[], "gdn_fused", 4);
+}
+
+/// A sequence gets the same kernels whatever batch it is in.
+#[test]
+fn batch_invariance_pins_the_kernels() {
+    for text in [KDA, GDN] {
+        let pinned = request(&changed(text, &[("batch_invariant", "true")]));
+        let job = |batch: &str| {
+            let problem = pinned.problem(&[batch]).expect("a problem");
+            choose(&pinned, &problem).expect("a candidate").job
+        };
+        assert_eq!(job("batch=1"), job("batch=64"));
+        let free = request(text);
+        let of = |batch| choose(&free, &free.problem(&[batch]).expect("sizes")).expect("one").job;
+        assert_ne!(of("batch=1"), of("batch=64"));
+    }
+}
+
+#[test]
+fn gates_beyond_a_range_take_shorter_chunks_or_are_refused_with_both_numbers() {
+    takes(&changed(KDA, &[("gate_lower_bound_nats", "-9.0")]), &[], "kda_split_c16", 8);
+    let far = changed(KDA, &[("gate_lower_bound_nats", "-20.0")]);
+    refuses(
+        &far,
+        &["gate_range", "-20.0", "kda_split_c16", "what would work: gate_lower_bound_nats = -5.0"],
+    );
+    let unbounded = changed(KDA, &[("gate_lower_bound_nats", "")]);
+    let words = ["gate_lower_bound_nats: got none", "if the problem's gates keep to it"];
+    refuses(&unbounded, &words);
+    let softplus = changed(KDA, &[("gate", "\"softplus\""), ("gate_lower_bound_nats", "")]);
+    refuses(&softplus, &["gate: got softplus", "no single change of the problem helps"]);
+}
+
+#[test]
+fn other_targets_are_refused_without_noise() {
+    let refusal = chosen(&changed(KDA, &[("target", "\"gfx1100\"")]), &[]).expect_err("a refusal");
+    assert!(refusal.contains("what would work: target = \"gfx950\""), "{refusal}");
+    let here = chosen(&changed(KDA, &[("layout", "\"head_major\"")]), &[]).expect_err("a refusal");
+    assert!(!here.contains("gfx1100"), "{here}");
+    assert!(here.contains("layout = \"token_major\""), "{here}");
+}
+
+/// What no kernel could make right is refused before candidates are asked, by field.
+#[test]
+fn promises_are_judged_by_name() {
+    let cases = [
+        ("gate_lower_bound_nats", "nan", "NaN"),
+        ("gate_lower_bound_nats", "-inf", "-inf"),
+        ("gate_lower_bound_nats", "0.5", "0.5"),
+        ("value_bound", "nan", "NaN"),
+        ("value_bound", "0.0", "0.0"),
+        ("value_bound", "-3", "-3.0"),
+        ("value_bound", "65505.0", "65505.0"),
+        ("value_bound", "inf", "inf"),
+        ("batch", "0", "0"),
+        ("batch", "65536", "65536"),
+        ("tokens", "4294967295", "4294967295"),
+        ("key_heads", "3", "8"),
+        ("value_heads", "0", "0"),
+        ("head_k", "96", "96"),
+        ("head_v", "200", "200"),
+        ("dtype", "\"f32\"", "f32"),
+        ("gate", "\"log_decay_per_head\"", "log_decay_per_head"),
+        ("accuracy", "\"f16\"", "none"),
+    ];
+    for (key, value, got) in cases {
+        let text = changed(KDA, &[(key, value)]);
+        let request = parse_request("a.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+        let violations: Vec<_> = request.check().iter().map(ToString::to_string).collect();
+        assert!(
+            violations.iter().any(|line| line.contains(got)),
+            "{key} = {value}: {violations:?}"
+        );
+    }
+    let hinted = changed(KDA, &[("value_bound", "-1")]);
+    let hint = parse_request("a.toml", &hinted).expect("readable").check()[0].hint.clone();
+    assert!(hint.contains("bf16_split"), "{hint}");
+}
+
+#[test]
+fn unreadable_problem_files_are_refused() {
+    for (key, value, words) in [
+        ("tokens", "-1", "tokens"),
+        ("tokens", "4294967296", "tokens"),
+        ("path", "\"fusd\"", "did you mean \"fused\""),
+        ("key_headz", "8", "did you mean `key_heads`"),
+        ("stage", "\"decode\"", "stage"),
+        ("kind", "\"spec\"", "kind"),
+        ("kernel", "\"chunk_tile\"", "unknown key `kernel`"),
+    ] {
+        let error = parse_request("a.toml", &changed(KDA, &[(key, value)])).expect_err(key);
+        assert!(error.to_string().contains(words), "{key}: {error}");
+    }
+}
+
+/// Every candidate wins for some problem, and then its kernels are built and its plan holds together.
+#[test]
+fn every_candidate_is_reachable_and_has_kernels() {
+    let fused = ("path", "\"fused\"");
+    let plain = ("accuracy", "\"bf16\"");
+    let bound = ("gate_lower_bound_nats", "-9.0");
+    let asked: Vec<String> = [KDA, GDN]
+        .into_iter()
+        .flat_map(|text| {
+            let asks: [&[(&str, &str)]; 4] = [&[], &[fused], &[plain], &[fused, plain]];
+            asks.map(|ask| changed(text, ask))
+        })
+        .chain([changed(KDA, &[bound])])
+        .collect();
+    let mut names = Vec::new();
+    for text in &asked {
+        let request = request(text);
+        let problem = request.problem(&["batch=3", "tokens=70"]).expect("a problem");
+        let choice = choose(&request, &problem).unwrap_or_else(|refusal| panic!("{refusal}"));
+        for spec in choice.job.specs() {
+            kernels::build(&spec).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let plan = choice.job.plan(&Problem::Prefill(problem)).expect("a plan");
+        let is_split = choice.job.specs().len() == 2;
+        assert_eq!(plan.launches.len(), choice.job.specs().len());
+        assert_eq!(plan.workspace_bytes() > 0, is_split);
+        assert!(plan.tensors.iter().all(|tensor| tensor.role != Role::Workspace || is_split));
+        names.push(choice.candidate.name);
+    }
+    for candidate in CANDIDATES {
+        assert!(names.contains(&candidate.name), "{} never wins: {names:?}", candidate.name);
+    }
+}
+
+fn wavesmith(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wavesmith"))
+        .args(args)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("the binary runs")
+}
+
+#[track_caller]
+fn ends(args: &[&str], code: i32, words: &[&str]) -> String {
+    let output = wavesmith(args);
+    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    let message = format!("{out}{err}");
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {message}");
+    assert!(!message.contains("panicked"), "{args:?}: {message}");
+    for word in words {
+        assert!(message.contains(word), "{args:?}: no '{word}' in: {message}");
+    }
+    out.into_owned()
+}
+
+fn written(folder: &Path, text: &str) -> PathBuf {
+    let path = folder.join("problem.toml");
+    std::fs::write(&path, text).expect("a folder for tests");
+    path
+}
+
+#[test]
+fn the_verbs_take_problem_files() {
+    let kda = "specs/problems/kda_prefill_gfx950.toml";
+    ends(&["check", kda], 0, &["a problem that kda_split solves"]);
+    ends(&["dispatch", kda], 0, &["launch 2", "workspace", "the others"]);
+    let document: Value =
+        serde_json::from_str(&ends(&["dispatch", kda, "--json"], 0, &[])).expect("one document");
+    assert_eq!(document["launches"][0]["grid"], serde_json::json!([4, 8, 1]));
+    assert_eq!(document["workspace_bytes"], 1_851_392);
+    let run = ends(&["run", kda, "--problem", "tokens=33", "--json"], 0, &[]);
+    let run: Value = serde_json::from_str(&run).expect("one document");
+    assert_eq!((&run["passed"], &run["outputs"]["ht"]["passed"]), (&true.into(), &true.into()));
+    let spec = "specs/library/kda_chunk_tile_gfx950.toml";
+    ends(&["dispatch", spec], 2, &["kind", "problem"]);
+    ends(&["emit", kda, "--format", "ir", "-o", "-"], 2, &["kind", "spec"]);
+    ends(&["run", kda, spec], 2, &["kind"]);
+    ends(&["dispatch", kda, "--problem", "tokens=-1"], 2, &["'-1'", "0 to 2147483647"]);
+    ends(&["dispatch", kda, "--problem", "batch=0"], 1, &["1 to 65535"]);
+    ends(&["dispatch", kda, "--problem", "tokens=2147483647"], 1, &["limit of 2147483648 bytes"]);
+    ends(&["dispatch", "no/such.toml"], 2, &["no/such.toml"]);
+}
+
+#[test]
+fn refusals_have_their_exit_codes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |changes: &[(&str, &str)]| {
+        written(folder.path(), &changed(KDA, changes)).display().to_string()
+    };
+    let unbounded = file(&[("gate_lower_bound_nats", "")]);
+    for verb in ["check", "dispatch", "run"] {
+        ends(&[verb, &unbounded], 1, &["no candidate solves", "what would work"]);
+    }
+    let nan = file(&[("gate_lower_bound_nats", "nan")]);
+    for verb in ["check", "dispatch", "run"] {
+        ends(&[verb, &nan], 1, &["gate_lower_bound_nats: got NaN"]);
+    }
+    let broken = file(&[("tokens", "\"many\"")]);
+    for verb in ["check", "dispatch", "run"] {
+        ends(&[verb, &broken], 2, &["tokens", "a text"]);
+    }
+}
