@@ -14,6 +14,8 @@ pub(crate) const MAX_STEPS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Block {
     steps: Box<[Prepared]>,
+    /// Those that do something.
+    busy: Box<[Prepared]>,
     counts: Vec<(Class, u64)>,
     approximate: Vec<Op>,
     n_vectors: [u16; 2],
@@ -32,6 +34,7 @@ impl Block {
             counts: counts.into_iter().filter(|(_, count)| *count != 0).collect(),
             approximate,
             n_vectors: [most(0), most(1)],
+            busy: steps.iter().filter(|step| !step.is_idle).cloned().collect(),
             steps: steps.into(),
         }
     }
@@ -41,6 +44,18 @@ impl Block {
     pub(crate) fn steps(&self, most: u64) -> &[Prepared] {
         let n_steps = self.steps.len().min(usize::try_from(most).unwrap_or(usize::MAX));
         &self.steps[..n_steps]
+    }
+
+    /// Its first instructions, without those that do nothing where all are meant.
+    #[inline]
+    pub(crate) fn busy(&self, n_steps: usize) -> &[Prepared] {
+        if n_steps == self.steps.len() { &self.busy } else { &self.steps[..n_steps] }
+    }
+
+    /// Counts its instructions up to one.
+    pub(crate) fn count_until(&self, last: &Prepared, counts: &mut Counts) {
+        let n_before = self.steps.iter().take_while(|step| step.pc != last.pc).count();
+        self.steps.iter().take(n_before + 1).for_each(|step| counts.add_step(step));
     }
 
     /// Whether a wave with so many architectural and accumulation registers has all that it names.

@@ -71,10 +71,10 @@ impl Exec<'_> {
             // Meanings of branches overwrite it.
             self.wave.pc = last.next_pc();
         }
-        for (number, inst) in steps.iter().enumerate() {
+        for inst in block.busy(steps.len()) {
             if let Err(cause) = (inst.run)(self, inst) {
                 self.wave.pc = inst.pc;
-                block.count(number + 1, self.counts);
+                block.count_until(inst, self.counts);
                 return Err(cause);
             }
         }

@@ -132,13 +132,20 @@ impl<'m> Launch<'m> {
         wave.set_mask(scalar::EXEC, exec, 0);
         let [size_x, size_y, _] = self.workgroup_size;
         let dimensions = self.kernel.descriptor.work_item_id_dimensions;
+        let (mut x, mut y) = (first % size_x, first / size_x % size_y);
+        let mut z = first / size_x / size_y;
         for lane in 0..n_lanes {
-            let item = first + lane;
-            let (x, y, z) = (item % size_x, item / size_x % size_y, item / size_x / size_y);
             let packed = x
                 | if dimensions > 1 { y << 10 } else { 0 }
                 | if dimensions > 2 { z << 20 } else { 0 };
             wave.vectors.write_lane(0, lane as usize, u32::MAX, packed, 0);
+            x += 1;
+            if x == size_x {
+                (x, y) = (0, y + 1);
+            }
+            if y == size_y {
+                (y, z) = (0, z + 1);
+            }
         }
     }
 }

@@ -4,9 +4,12 @@
 
 mod kind;
 mod moved;
+mod places;
 
 use std::ops::Deref;
 use std::sync::Arc;
+
+pub(crate) use places::Places;
 
 use isa::inst::{Dual, Inst, MAX_OPERANDS, OutputScale, SdwaSel};
 use isa::reg::SpecialReg;
@@ -21,7 +24,7 @@ use crate::operand::{Dest, Source, Span, dest, source, special_slot};
 use crate::report::Class;
 use crate::sem::forms;
 use crate::sem::{self, Meaning};
-use crate::wave::{FIRST_ACC, SCRAP_STAGE, SPREAD_STAGE, ZERO_STAGE, scalar};
+use crate::wave::{FIRST_ACC, ZERO_STAGE, scalar};
 
 pub(crate) use moved::prepare_moved;
 
@@ -34,20 +37,7 @@ const MAX_VECTORS_READ: usize = 4 * MAX_OPERANDS;
 /// As many as most instructions have.
 pub(crate) const FIRST_VECTORS_READ: usize = 4;
 
-/// Where the first result and the first three sources of an instruction lie as 32-bit values.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Places {
-    /// The vector register of the result; of scalar results, one that nobody reads.
-    pub result: u16,
-    /// The vector register that holds each source; scalars and constants are spread over a staging register.
-    pub sources: [u16; 3],
-    /// Sources, one bit each, whose rows of lanes are all the same.
-    pub uniform: u8,
-    /// Sources, one bit each, that have to be spread.
-    pub spread: u8,
-}
-
-/// An instruction made ready to run: in front what running it needs, 32 bytes that lie next to those of its
+/// An instruction made ready to run: in front what running it needs, a few bytes that lie next to those of its
 /// neighbours, behind them everything else.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
@@ -87,6 +77,8 @@ pub(crate) struct Details {
     pub reads_scalars: bool,
     /// EXEC may be another one after it, or control elsewhere, or the wave at rest.
     pub ends_block: bool,
+    /// Executing it does nothing.
+    pub is_idle: bool,
     n_vectors_read: u8,
     n_spans: u8,
     /// Results in the order of the row.
@@ -213,32 +205,12 @@ impl Details {
         }
     }
 
-    fn places(&self) -> Places {
-        let result = match self.dst[0] {
-            Dest::Vector(register) => register,
-            Dest::None | Dest::Scalar(_) => SCRAP_STAGE,
-        };
-        let mut places = Places { result, sources: [ZERO_STAGE; 3], uniform: 0, spread: 0 };
-        for (k, source) in self.src.iter().take(3).enumerate() {
-            match *source {
-                Source::Vector(register) => places.sources[k] = register,
-                Source::None => places.uniform |= 1 << k,
-                _ => {
-                    places.sources[k] = SPREAD_STAGE + k as u16;
-                    places.uniform |= 1 << k;
-                    places.spread |= 1 << k;
-                }
-            }
-        }
-        places
-    }
-
     /// Complete but for what runs it.
     fn ready(mut self, run: Handler, class: Class) -> Prepared {
         self.note_sources();
         Prepared {
             run,
-            places: self.places(),
+            places: Places::of(&self),
             class,
             has_signs: self.neg.iter().chain(&self.abs).any(|set| *set),
             has_output: self.inst.mods.clamp || self.inst.mods.omod != OutputScale::One,
@@ -327,6 +299,7 @@ fn prepare_half(
         is_approximate,
         reads_scalars: false,
         ends_block: false,
+        is_idle: kind::is_idle(op),
         n_vectors_read: 0,
         n_spans: 0,
         dst: [Dest::None; 2],

@@ -20,7 +20,7 @@ struct Code {
     start: u64,
     bytes: Vec<u8>,
     slots: Vec<Slot>,
-    blocks: Vec<OnceLock<Block>>,
+    blocks: Vec<OnceLock<Box<Block>>>,
 }
 
 /// The code of a loaded object.
@@ -68,7 +68,7 @@ impl Program {
         }
         let (code, at) = self.find(pc)?;
         let first = self.fetch(pc)?;
-        Ok(code.blocks[at].get_or_init(|| self.gather(first)))
+        Ok(code.blocks[at].get_or_init(|| Box::new(self.gather(first))))
     }
 
     /// What executes after an instruction without a look at what surrounds it, up to one that cannot be decoded.

@@ -30,10 +30,13 @@
 //! Sources: AMDGPUUsage (LLVM 22), memory model tables of GFX942 and GFX10–GFX11, kernel descriptor
 //! (`ENABLE_WGP_MODE`); CDNA3 and RDNA3 ISA manuals, `S_BARRIER`.
 
+mod rows;
+
 use std::collections::BTreeMap;
 
 use isa::Target;
 
+pub(crate) use self::rows::{RowAccess, check_row};
 use super::conflict::{Conflict, Kind};
 use super::exchange::{self, Pending, Unproven};
 use super::shadow::{Cell, Shadow, Stamp};
@@ -72,6 +75,8 @@ pub(crate) struct Races {
     /// Barriers order global accesses that were waited for, and caches are invalidated (WGP mode).
     needs_waits: bool,
     grid: [u32; 3],
+    /// Waves of a workgroup.
+    n_waves: usize,
     global: Shadow,
     sites: Vec<SiteInfo>,
     places: BTreeMap<u64, usize>,
@@ -120,6 +125,7 @@ impl Races {
             shares_cache: !needs_waits,
             is_gfx950: launch.target == Target::Gfx950,
             grid: launch.workgroups,
+            n_waves: launch.work_items().div_ceil(width) as usize,
             ..Races::default()
         }
     }
@@ -133,7 +139,7 @@ impl Races {
     pub(crate) fn start_workgroup(&self, [x, y, z]: [u32; 3]) -> GroupRaces {
         let [nx, ny, _] = self.grid;
         let number = (u64::from(z) * u64::from(ny) + u64::from(y)) * u64::from(nx) + u64::from(x);
-        let n_readers = if self.is_on { MAX_WAVES } else { 0 };
+        let n_readers = if self.is_on { self.n_waves } else { 0 };
         GroupRaces {
             number: (number % u64::from(Stamp::WORKGROUPS)) as u32,
             visible: vec![[[0; ORDERS]; MAX_WAVES]; n_readers],

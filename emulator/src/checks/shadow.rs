@@ -105,13 +105,19 @@ impl Page {
     }
 
     /// Makes cells small enough for an access that starts or ends at a multiple of 2 to the power of `shift`.
+    #[inline]
     fn refine(&mut self, shift: u32) {
         if shift < self.shift {
-            let copies = 1 << (self.shift - shift);
-            let cells = self.cells.iter().flat_map(|cell| std::iter::repeat_n(*cell, copies));
-            self.cells = cells.collect();
-            self.shift = shift;
+            self.divide(shift);
         }
+    }
+
+    #[cold]
+    fn divide(&mut self, shift: u32) {
+        let copies = 1 << (self.shift - shift);
+        let cells = self.cells.iter().flat_map(|cell| std::iter::repeat_n(*cell, copies));
+        self.cells = cells.collect();
+        self.shift = shift;
     }
 }
 
@@ -126,20 +132,24 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
+    #[inline]
     fn page(&mut self, number: u64) -> &mut Page {
         let place = match self.last {
             Some((last, place)) if last == number => place,
-            _ => {
-                let n_pages = self.pages.len();
-                let place = *self.places.entry(number).or_insert(n_pages);
-                if place == n_pages {
-                    self.pages.push(Page::new());
-                }
-                self.last = Some((number, place));
-                place
-            }
+            _ => self.look_up(number),
         };
         &mut self.pages[place]
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, number: u64) -> usize {
+        let n_pages = self.pages.len();
+        let place = *self.places.entry(number).or_insert(n_pages);
+        if place == n_pages {
+            self.pages.push(Page::new());
+        }
+        self.last = Some((number, place));
+        place
     }
 
     /// Visits the cells of `n_bytes` bytes from `address` on; the range does not wrap.

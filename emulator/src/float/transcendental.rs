@@ -12,10 +12,11 @@ fn through_f64(a: u32, function: impl Fn(f64) -> f64) -> u32 {
     flush32(canonical(function(f64::from(f32::from_bits(a))) as f32, [a]))
 }
 
-/// 2^a.
+/// 2^a; of NaN some NaN.
 #[inline(always)]
-pub(crate) fn exp2_32(a: u32) -> u32 {
-    through_f64(a, exp2)
+pub(crate) fn exp2_32(a: f32) -> f32 {
+    let a = f32::from_bits(flush32(a.to_bits()));
+    f32::from_bits(flush32((exp2(a.into()) as f32).to_bits()))
 }
 
 /// 2^r of −½ to ½ as a polynomial: its coefficients from r¹¹ down to r, and 1. It passes through 2^r at the

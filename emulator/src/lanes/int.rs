@@ -32,6 +32,18 @@ impl Exec<'_> {
         self.run_lanes(inst, rule, |w, file, inst, active| simd::map(w, file, inst, active, f))
     }
 
+    /// The number of the lane and two 32-bit sources.
+    pub(crate) fn numbered(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> u32,
+        rule: Rule,
+    ) -> Outcome {
+        self.run_lanes(inst, rule, |w, file, inst, active| {
+            simd::map_numbered(w, file, inst, active, f);
+        })
+    }
+
     /// Up to three sources of any width, handed over as 64 bits; the result has 64 bits.
     pub(crate) fn wide(
         &mut self,

@@ -15,16 +15,15 @@ pub(super) struct Signs {
 impl Signs {
     #[inline(always)]
     pub(super) fn of(inst: &Prepared) -> Signs {
-        let sign = |is_set: bool| if is_set { SIGN32 } else { 0 };
-        Signs {
-            keep: std::array::from_fn(|k| !sign(inst.abs[k])),
-            flip: std::array::from_fn(|k| sign(inst.neg[k])),
-        }
+        let sign = |bit: usize| u32::from(inst.places.signs >> bit & 1) * SIGN32;
+        Signs { keep: [!sign(0), !sign(1), !sign(2)], flip: [sign(4), sign(5), sign(6)] }
     }
 
     #[inline(always)]
     pub(super) fn apply(&self, bits: [u32; 3]) -> [u32; 3] {
-        std::array::from_fn(|k| bits[k] & self.keep[k] ^ self.flip[k])
+        let [a, b, c] = bits;
+        let ([x, y, z], [l, m, n]) = (self.keep, self.flip);
+        [a & x ^ l, b & y ^ m, c & z ^ n]
     }
 }
 

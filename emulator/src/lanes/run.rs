@@ -44,7 +44,9 @@ impl Exec<'_> {
     fn read_uniforms(&mut self, inst: &Prepared) {
         for k in 0..3 {
             if inst.places.spread >> k & 1 == 1 {
-                self.wave.vectors.uniforms[k] = self.uniform(inst.src[k]);
+                let ready = inst.places.uniform(k, &self.wave.scalars);
+                let value = ready.unwrap_or_else(|| self.uniform(inst.src[k]));
+                self.wave.vectors.uniforms[k] = value;
             }
         }
     }

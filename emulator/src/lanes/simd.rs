@@ -163,6 +163,28 @@ both_widths!(
 );
 
 #[inline(always)]
+fn map_numbered_lanes<F: Fn(u32, u32, u32) -> u32>(
+    _: Fused,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    active: u64,
+    f: F,
+) {
+    each_row!(vectors, inst, active, |row, a, b, _c, out| {
+        let first = (row * ROW_LANES) as u32;
+        for (at, out) in out.iter_mut().enumerate() {
+            *out = f(first + at as u32, a[at], b[at]);
+        }
+    });
+}
+
+both_widths!(
+    /// A function of the number of the lane and two 32-bit sources without signs.
+    map_numbered, map_numbered_wide, map_numbered_lanes,
+    <F: Fn(u32, u32, u32) -> u32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
+);
+
+#[inline(always)]
 fn map_signed_lanes<F: Fn(u32, u32, u32) -> u32>(
     fused: Fused,
     vectors: &mut VectorFile,

@@ -12,6 +12,11 @@ use crate::report::Class;
 use crate::sem;
 use crate::wave::scalar;
 
+/// Whether executing it does nothing: no-ops, hints, and waits that no counter here has.
+pub(super) fn is_idle(op: Op) -> bool {
+    matches!(op, Op::Control(op) if sem::control::is_idle(op))
+}
+
 /// Whether the next instruction may run under another EXEC, lie elsewhere, or have to wait for its turn.
 pub(super) fn ends_block(prepared: &Details, op: Op) -> bool {
     let exec = Span { first: scalar::EXEC.into(), count: 2, is_destination: true };

@@ -382,6 +382,9 @@ impl Exec<'_> {
     /// Reports undefined bits of the address operands in active lanes.
     #[inline]
     pub(crate) fn check_address(&mut self, inst: &Prepared) {
+        if !self.wave.tracks_undefined {
+            return;
+        }
         for k in inst.addresses() {
             let is_suspect = match inst.src[k] {
                 Source::Vector(register) => (0..u16::from(inst.bits[k].div_ceil(32))).any(|word| {

@@ -31,15 +31,22 @@ pub(crate) fn is_wait(op: Control) -> bool {
 
 /// Whether it leaves control, EXEC and the wave's turn as they are: waits, no-ops and hints.
 pub(crate) fn stays_in_line(op: Control) -> bool {
-    is_wait(op)
-        || matches!(
-            op,
-            Control::SNop
-                | Control::SDelayAlu
-                | Control::SClause
-                | Control::SSetprio
-                | Control::SSetInstPrefetchDistance
-        )
+    is_wait(op) || is_idle(op)
+}
+
+/// Whether it does nothing here. Nothing exports, and dependencies of arithmetic are resolved by hardware or are no
+/// counter's business.
+pub(crate) fn is_idle(op: Control) -> bool {
+    matches!(
+        op,
+        Control::SNop
+            | Control::SDelayAlu
+            | Control::SClause
+            | Control::SSetprio
+            | Control::SSetInstPrefetchDistance
+            | Control::SWaitcntExpcnt
+            | Control::SWaitcntDepctr
+    )
 }
 
 #[rustfmt::skip]
@@ -65,7 +72,6 @@ pub(crate) fn meaning(op: Control) -> Meaning {
         Control::SBarrier => Exact(|x, _| x.stop(Status::AtBarrier)),
         Control::SWaitcnt | Control::SWaitIdle => Exact(|x, i| x.wait(i, 0)),
         Control::SWaitcntVscnt | Control::SWaitcntVmcnt | Control::SWaitcntLgkmcnt => Exact(|x, i| x.wait_plus_register(i)),
-        // Nothing here exports, and ALU dependencies are resolved by hardware or are no counter's business.
         Control::SWaitcntExpcnt | Control::SWaitcntDepctr => Exact(|_, _| Ok(())),
         Control::SSendmsg => Exact(|x, i| x.message(i)),
         Control::SSendmsghalt => Exact(|x, i| x.message(i).and_then(|()| x.stop(Status::Halted))),

@@ -25,7 +25,7 @@ pub(crate) fn meaning(op: Float) -> Meaning {
         Float::VRndneF64 => Exact(|x, i| x.double(i, |a, _, _| round_even64(a))),
         Float::VFloorF32 => Exact(|x, i| x.arithmetic(i, |_, a, _, _| floor(a))),
         Float::VFloorF64 => Exact(|x, i| x.double(i, |a, _, _| floor64(a))),
-        Float::VExpF32 => Approximate(OneUlp, |x, i| x.float1(i, exp2_32)),
+        Float::VExpF32 => Approximate(OneUlp, |x, i| x.arithmetic(i, |_, a, _, _| exp2_32(a))),
         Float::VLogF32 => Approximate(OneUlp, |x, i| x.float1(i, log2_32)),
         Float::VRcpF32 | Float::VRcpIflagF32 => Approximate(OneUlp, |x, i| x.float1(i, rcp32)),
         Float::VRsqF32 => Approximate(OneUlp, |x, i| x.float1(i, rsq32)),

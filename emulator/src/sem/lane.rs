@@ -8,7 +8,6 @@ use crate::operand::{Dest, Source};
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact};
 use crate::taint::{self, Bits};
-use crate::wave::ROW_LANES;
 
 #[rustfmt::skip]
 pub(crate) fn meaning(op: Lane) -> Meaning {
@@ -66,18 +65,13 @@ impl Exec<'_> {
     }
 
     /// Bits of source 0 that belong to lanes below this one, of the 32 lanes from `first` on, plus source 1.
-    fn count_lanes_below(&mut self, inst: &Prepared, first: usize) -> Outcome {
-        let rows = |exec: &Self, row: usize| {
-            let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
-            let (bits, base) =
-                (exec.source_row(inst, 0, row, &mut x), exec.source_row(inst, 1, row, &mut y));
-            std::array::from_fn(|lane| {
-                let n_below = (row * ROW_LANES + lane).saturating_sub(first).min(32);
-                let below = ((1_u64 << n_below) - 1) as u32;
-                (bits[lane] & below).count_ones().wrapping_add(base[lane])
-            })
+    fn count_lanes_below(&mut self, inst: &Prepared, first: u32) -> Outcome {
+        let count = |lane: u32, bits: u32, base: u32| {
+            let n_below = lane.saturating_sub(first).min(32);
+            let below = if n_below == 32 { u32::MAX } else { (1 << n_below) - 1 };
+            (bits & below).count_ones().wrapping_add(base)
         };
-        self.raw_from_rows(inst, rows, taint::any)
+        self.numbered(inst, count, taint::any)
     }
 
     /// Exchanges lanes of two registers: where `moves` holds, lane `l` of the first with lane `other(l)` of

@@ -7,6 +7,7 @@ use isa::table::Lds;
 
 use crate::checks::undefined;
 use crate::exec::{Exec, Outcome};
+use crate::lanes::simd::{self, Fused, Loops};
 use crate::operand::{Dest, Source, Span};
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact};
@@ -221,7 +222,24 @@ impl Exec<'_> {
     /// Each lane reads the data of the lane that its address names; inactive lanes give zero.
     fn backward_permute(&mut self, inst: &Prepared) -> Outcome {
         let offset = inst.inst.mods.offset.cast_unsigned();
-        let rows = [0, self.wave.n_rows() - 1].map(|row| self.lds_addresses(inst, offset, row));
+        let n_rows = self.wave.n_rows();
+        if let [Source::Vector(address), Source::Vector(data)] = [inst.src[0], inst.src[1]]
+            && !self.is_any_undefined(inst)
+        {
+            let mut lanes = Permute { offset, n_lanes: self.wave.width, ..Permute::default() };
+            for row in 0..n_rows {
+                lanes.addresses[row] = *self.wave.vectors.row(address, row);
+                lanes.data[row] = *self.wave.vectors.row(data, row);
+                lanes.active[row] = self.wave.active_row(row);
+            }
+            simd::run(self.wave.vectors.width(), &mut lanes);
+            for row in 0..n_rows {
+                self.put(inst, row, &lanes.out[row], None);
+            }
+            self.issue_lane_move(inst);
+            return Ok(());
+        }
+        let rows = [0, n_rows - 1].map(|row| self.lds_addresses(inst, offset, row));
         let width = self.wave.width as usize;
         self.gather_lanes(inst, 1, |_, lane| {
             // The width is a power of two.
@@ -249,26 +267,14 @@ impl Exec<'_> {
         }
         let active = self.wave.active;
         if let (Source::Vector(data), false) = (inst.src[k], self.is_any_undefined(inst)) {
-            let mut values = [0; 2 * ROW_LANES];
-            for (row, values) in
-                values.as_chunks_mut().0.iter_mut().take(self.wave.n_rows()).enumerate()
-            {
-                *values = *self.wave.vectors.row(data, row);
-            }
-            let fetch = |lane: usize| match from(self, lane) {
-                Some(source) if active >> source & 1 == 1 => values[source % values.len()],
-                _ => 0,
-            };
-            let rows: [Row; 2] =
-                [0, ROW_LANES].map(|first| std::array::from_fn(|lane| fetch(first + lane)));
-            if let Dest::Vector(register) = inst.dst[0] {
-                for (row, values) in rows.iter().take(self.wave.n_rows()).enumerate() {
-                    let lanes = self.wave.active_row(row);
-                    self.wave.vectors.write_row(register, row, lanes, u32::MAX, values);
+            let mut rows = [[0; ROW_LANES]; 2];
+            for lane in 0..self.wave.width as usize {
+                if let Some(source) = from(self, lane).filter(|source| active >> source & 1 == 1) {
+                    rows[lane / ROW_LANES][lane % ROW_LANES] = self.wave.vectors.lane(data, source);
                 }
             }
-            let span = if active == 0 { Span::default() } else { inst.result_span() };
-            self.issue(inst, span);
+            let rows = rows.map(|values| (values, [0; ROW_LANES]));
+            self.put_lanes(inst, &rows[..self.wave.n_rows()]);
             return Ok(());
         }
         let fetch = |exec: &Self, lane: usize| match from(exec, lane) {
@@ -315,7 +321,44 @@ impl Exec<'_> {
                 }
             }
         }
+        self.issue_lane_move(inst);
+    }
+
+    fn issue_lane_move(&mut self, inst: &Prepared) {
         self.issue(inst, if self.wave.active == 0 { Span::default() } else { inst.result_span() });
+    }
+}
+
+/// Each lane gets the data of the lane that its address names.
+#[derive(Default)]
+struct Permute {
+    addresses: [Row; 2],
+    offset: u32,
+    data: [Row; 2],
+    active: [u32; 2],
+    /// Lanes of the wave, a power of two.
+    n_lanes: u32,
+    out: [Row; 2],
+}
+
+impl Loops for &mut Permute {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: Fused) {
+        for (data, active) in self.data.iter_mut().zip(self.active) {
+            for (lane, data) in data.iter_mut().enumerate() {
+                *data = if active >> lane & 1 == 1 { *data } else { 0 };
+            }
+        }
+        let data = self.data.as_flattened();
+        let last = self.n_lanes - 1;
+        for (out, addresses) in self.out.iter_mut().zip(&self.addresses) {
+            for (out, address) in out.iter_mut().zip(addresses) {
+                let from = (address.wrapping_add(self.offset) / 4) & last;
+                *out = data[from as usize % (2 * ROW_LANES)];
+            }
+        }
     }
 }
 

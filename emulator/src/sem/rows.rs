@@ -4,7 +4,7 @@
 //! does not cover (bytes never written, undefined data, faults) goes lane by lane, as in `access`, which
 //! defines what happens.
 
-use crate::checks::races::{self, Access};
+use crate::checks::races::{self, Access, RowAccess};
 use crate::exec::{Exec, Outcome};
 use crate::lanes::simd::{self, Fused, Loops};
 use crate::machine::Alignment;
@@ -149,7 +149,7 @@ impl Exec<'_> {
         for row in self.rows() {
             let at = addresses(self, row);
             if self.load_row::<N>(inst, row, memory, &at).is_some() {
-                self.note_row::<N>(inst, row, memory, &at, false);
+                self.note_row::<N>(inst, row, memory, &at, None);
             } else {
                 self.load_lanes::<N, 1>(inst, row, Extend::Words, |_, lane| {
                     [memory.space(at[lane % ROW_LANES])]
@@ -169,12 +169,10 @@ impl Exec<'_> {
         addresses: impl Fn(&Self, usize) -> Addresses,
     ) -> Outcome {
         self.check_address(inst);
-        // Race checks compare each lane's bytes with what LDS holds before them.
-        let is_compared = matches!(memory, Memory::Lds) && self.races.is_on();
         for row in self.rows() {
             let at = addresses(self, row);
-            if !is_compared && self.store_row::<N>(inst, k, row, memory, &at).is_some() {
-                self.note_row::<N>(inst, row, memory, &at, true);
+            if let Some(rewrites) = self.store_row::<N>(inst, k, row, memory, &at) {
+                self.note_row::<N>(inst, row, memory, &at, Some(rewrites));
             } else {
                 self.store_lanes::<N>(inst, k, (0, 0), row, |_, lane| {
                     memory.space(at[lane % ROW_LANES])
@@ -222,7 +220,8 @@ impl Exec<'_> {
         Some(())
     }
 
-    /// `None` when it has done nothing and the lanes have to be taken one by one.
+    /// The lanes that stored to LDS what it held, which only race checks ask; `None` when it has done nothing and the
+    /// lanes have to be taken one by one.
     fn store_row<const N: usize>(
         &mut self,
         inst: &Prepared,
@@ -230,13 +229,14 @@ impl Exec<'_> {
         row: usize,
         memory: Memory,
         at: &Addresses,
-    ) -> Option<()> {
+    ) -> Option<u32> {
         let Source::Vector(data) = inst.src[k] else { return None };
         let registers = || data..data + N as u16 / 4;
         if registers().any(|register| self.wave.vectors.is_tainted(register, row)) {
             return None;
         }
         let lanes = self.wave.active_row(row);
+        let is_compared = memory == Memory::Lds && self.races.is_on();
         let (low, high) = self.row_extent::<N>(at, lanes)?;
         let (bytes, written, first) = match memory {
             Memory::Global => self.memory.window_mut(&mut self.cursor, low, high)?,
@@ -247,10 +247,21 @@ impl Exec<'_> {
             *values = self.wave.vectors.row(register, row);
         }
         let is_complete = written.is_complete();
+        let mut rewrites = 0;
+        if is_compared {
+            for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
+                let offset = (at[lane] - first) as usize;
+                let words = bytes[offset..offset + N].as_chunks::<4>().0;
+                let mut pairs = words.iter().zip(values);
+                let is_same = pairs.all(|(word, values)| *word == values[lane].to_le_bytes())
+                    && written.are_all(offset, N);
+                rewrites |= u32::from(is_same) << lane;
+            }
+        }
         if is_complete && lanes == u32::MAX {
             let store = Store::<N> { bytes, first, at, values };
             simd::run(self.wave.vectors.width(), store);
-            return Some(());
+            return Some(rewrites);
         }
         for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
             let offset = (at[lane] - first) as usize;
@@ -262,7 +273,7 @@ impl Exec<'_> {
                 written.set(offset, N, u32::MAX);
             }
         }
-        Some(())
+        Some(rewrites)
     }
 
     fn row_extent<const N: usize>(&self, at: &Addresses, lanes: u32) -> Option<(u64, u64)> {
@@ -273,23 +284,55 @@ impl Exec<'_> {
         Some((low, high.checked_add(N as u64)?))
     }
 
-    /// What watches and counts gets the lanes one by one.
+    /// Shows accesses to what watches and counts them; of stores, with the lanes that changed nothing.
+    #[inline]
     fn note_row<const N: usize>(
         &mut self,
         inst: &Prepared,
         row: usize,
         memory: Memory,
         at: &Addresses,
-        is_write: bool,
+        stored: Option<u32>,
     ) {
-        if !self.races.is_on() && self.counts.traffic.is_none() {
+        if self.races.is_on() {
+            self.check_row::<N>(inst, row, memory, at, stored);
+        }
+        if self.counts.traffic.is_some() {
+            for lane in self.lanes(row) {
+                let space = memory.space(at[lane % ROW_LANES]);
+                traffic::note(self, inst, lane, space, N, stored.is_some());
+            }
+        }
+    }
+
+    fn check_row<const N: usize>(
+        &mut self,
+        inst: &Prepared,
+        row: usize,
+        memory: Memory,
+        at: &Addresses,
+        stored: Option<u32>,
+    ) {
+        let rewrites = stored.unwrap_or(0);
+        let access = RowAccess {
+            at,
+            lanes: self.wave.active_row(row),
+            n_bytes: N as u64,
+            is_global: memory == Memory::Global,
+            is_write: stored.is_some(),
+            rewrites,
+        };
+        if races::check_row(self, inst, row * ROW_LANES, access).is_some() {
             return;
         }
         for lane in self.lanes(row) {
-            let space = memory.space(at[lane % ROW_LANES]);
-            let access = if is_write { Access::Write } else { Access::Read };
-            races::check(self, inst, lane, space, N, access);
-            traffic::note(self, inst, lane, space, N, is_write);
+            let at_lane = lane % ROW_LANES;
+            let access = match stored {
+                None => Access::Read,
+                Some(rewrites) if rewrites >> at_lane & 1 == 1 => Access::Rewrite,
+                Some(_) => Access::Write,
+            };
+            races::check(self, inst, lane, memory.space(at[at_lane]), N, access);
         }
     }
 }

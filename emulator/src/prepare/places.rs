@@ -1,0 +1,81 @@
+//! Where the operands of vector arithmetic lie.
+
+use super::Details;
+use crate::operand::{Dest, Source};
+use crate::wave::{SCRAP_STAGE, SPREAD_STAGE, ScalarFile, ZERO_STAGE};
+
+/// Where the first result and the first three sources of an instruction lie as 32-bit values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places {
+    /// The vector register of the result; of scalar results, one that nobody reads.
+    pub result: u16,
+    /// The vector register that holds each source; scalars and constants are spread over a staging register.
+    pub sources: [u16; 3],
+    /// Sources, one bit each, whose rows of lanes are all the same.
+    pub uniform: u8,
+    /// Sources, one bit each, that have to be spread.
+    pub spread: u8,
+    /// ABS of each source in the low bits, NEG from bit 4 on.
+    pub signs: u8,
+    /// Where the values of those to be spread come from.
+    uniforms: [Uniform; 3],
+    /// Values of the constants among them.
+    constants: [u32; 3],
+}
+
+/// Where the value of a scalar source comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Uniform {
+    Constant,
+    Scalar(u8),
+    /// It has to be worked out.
+    Other,
+}
+
+impl Places {
+    pub(super) fn of(details: &Details) -> Places {
+        let result = match details.dst[0] {
+            Dest::Vector(register) => register,
+            Dest::None | Dest::Scalar(_) => SCRAP_STAGE,
+        };
+        let mut places = Places {
+            result,
+            sources: [ZERO_STAGE; 3],
+            uniform: 0,
+            spread: 0,
+            signs: 0,
+            uniforms: [Uniform::Other; 3],
+            constants: [0; 3],
+        };
+        for (k, source) in details.src.iter().take(3).enumerate() {
+            places.signs |= u8::from(details.abs[k]) << k | u8::from(details.neg[k]) << (k + 4);
+            match *source {
+                Source::Scalar(register) => places.uniforms[k] = Uniform::Scalar(register),
+                Source::Const(value) if value <= u32::MAX.into() => {
+                    (places.uniforms[k], places.constants[k]) = (Uniform::Constant, value as u32);
+                }
+                _ => {}
+            }
+            match *source {
+                Source::Vector(register) => places.sources[k] = register,
+                Source::None => places.uniform |= 1 << k,
+                _ => {
+                    places.sources[k] = SPREAD_STAGE + k as u16;
+                    places.uniform |= 1 << k;
+                    places.spread |= 1 << k;
+                }
+            }
+        }
+        places
+    }
+
+    /// The value of a source that has to be spread, if it lies ready.
+    #[inline]
+    pub(crate) fn uniform(&self, k: usize, scalars: &ScalarFile) -> Option<u64> {
+        match self.uniforms[k] {
+            Uniform::Constant => Some(self.constants[k].into()),
+            Uniform::Scalar(register) => Some(scalars.pair(register)),
+            Uniform::Other => None,
+        }
+    }
+}
