@@ -1,32 +1,67 @@
 //! Mutation proof of the whole library: every wait, barrier, cache operation and no-op of each kernel taken
 //! away or weakened, one at a time. Prints what was caught, lists what is redundant and why, and fails on
-//! mutants that nothing explains. Takes minutes; `tests/mutation.rs` runs a sample.
+//! mutants that nothing explains. Takes minutes; `tests/mutation.rs` and `tests/chunk_prefill/` run a sample. An argument
+//! that is a part of a file's or kernel's name leaves the others out.
+
+#[path = "../tests/chunk_prefill/case.rs"]
+#[allow(dead_code, reason = "the tests use all of it")]
+mod case;
+#[path = "../tests/chunk_prefill/launch.rs"]
+#[allow(dead_code, reason = "the tests use all of it")]
+mod launch;
 
 use std::path::Path;
 use std::process::ExitCode;
 
+use case::{Case, KDA};
+use oracle::inputs::GatePattern;
+use specs::chunk::Accuracy;
 use specs::registry::LIBRARY;
-use wavesmith::mutation::prove_spec;
+use specs::{Family, KernelKind};
+use wavesmith::mutation::{Proof, prove_spec};
 use wavesmith::pipeline;
 
 fn main() -> ExitCode {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
+    let is_wanted = |name: &str| wanted.as_ref().is_none_or(|wanted| name.contains(wanted));
     let mut n_unexplained = 0;
-    for entry in LIBRARY {
+    for entry in LIBRARY.iter().filter(|entry| is_wanted(entry.file)) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/library").join(entry.file);
         let spec = pipeline::legal_spec(&path).expect("library specs are legal");
         let proof = prove_spec(&spec, &["batch=1"])
             .expect("library specs compile")
             .expect("library kernels run clean");
-        let (all, caught) = (proof.verdicts.len(), proof.caught());
-        println!("{}: {all} mutants, {caught} caught", entry.file);
-        for (name, reason) in proof.redundant() {
-            println!("  redundant  {name}: {reason}");
-        }
-        for name in proof.survivors() {
-            println!("  SURVIVED   {name}");
-            n_unexplained += 1;
-        }
+        n_unexplained += shown(entry.file, &proof);
+    }
+    for (name, case, kernel) in prefill().filter(|(name, ..)| is_wanted(name)) {
+        let problem = case.problem(&[0, 21, 53], GatePattern::Random(-0.5), (0.0, 1.0));
+        n_unexplained += shown(&name, &launch::prove(&case, &problem, kernel));
     }
     println!("{n_unexplained} mutants that nothing explains");
     if n_unexplained == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Every prefill kernel in both families: a whole chunk and a tail, two waves or more.
+fn prefill() -> impl Iterator<Item = (String, Case, KernelKind)> {
+    let f16 = Accuracy::F16 { value_bound: 1000.0 };
+    let forms = [
+        ("kda_plain", Case { atom_m: 32, ..KDA }),
+        ("kda_f16", Case { accuracy: f16, checked: true, chunk: 16, head_k: 64, ..KDA }),
+        ("gdn_plain", Case { family: Family::Gdn, ..KDA }),
+        ("kda_sub_chunks", Case { sub_chunks: true, head_k: 64, ..KDA }),
+    ];
+    forms.into_iter().flat_map(|(name, case)| {
+        let case = Case { value_heads: 1, ..case };
+        [KernelKind::ChunkTile, KernelKind::ChunkScan, KernelKind::ChunkFused]
+            .map(|kernel| (format!("{name}_{kernel}"), case, kernel))
+    })
+}
+
+/// Prints a proof; how many mutants nothing explains.
+fn shown(name: &str, proof: &Proof) -> usize {
+    println!("{name}: {} mutants, {} caught", proof.verdicts.len(), proof.caught());
+    for (mutant, reason) in proof.redundant() {
+        println!("  redundant  {mutant}: {reason}");
+    }
+    proof.survivors().map(|mutant| println!("  SURVIVED   {mutant}")).count()
 }

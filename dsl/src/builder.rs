@@ -19,8 +19,10 @@
 //! assert!(wavesmith_dsl::text::print(&kernel).contains("fmul"));
 //! ```
 
+mod blocks;
 mod control;
 mod expr;
+mod held;
 mod index;
 mod infer;
 mod lanes;
@@ -28,12 +30,16 @@ mod mask;
 mod matrix;
 mod multiple;
 mod operand;
+mod order;
 mod rows;
+mod stride;
 mod tile;
 mod view;
 
+pub use blocks::WaveBlocks;
 pub use control::Carried;
 pub use expr::Expr;
+pub use held::{Factor, Held};
 pub use index::{Index, Indices};
 pub use lanes::LaneGroups;
 pub use mask::Mask;
@@ -180,6 +186,24 @@ impl KernelBuilder {
         let pointer =
             self.param(name, ParamKind::Buffer { elem, access, align_bytes }, Type::Pointer);
         View::global(pointer, elem, dims, align_bytes)
+    }
+
+    /// A buffer argument whose axes lie as the launch says: elements from one index of an axis to the next, where they
+    /// are not those of axes without gaps. All axes but the last may be of any length.
+    #[track_caller]
+    pub fn strided<'k>(
+        &'k self,
+        name: &str,
+        elem: Scalar,
+        access: Access,
+        axes: &[(Option<u32>, Option<Expr<'k>>)],
+    ) -> View<'k> {
+        let dims: Vec<_> = axes.iter().map(|(dim, _)| *dim).collect();
+        let strides: Vec<_> = axes.iter().map(|(_, stride)| *stride).collect();
+        let packed: Vec<_> = dims.iter().map(|dim| dim.or(Some(1))).collect();
+        let mut view = self.buffer(name, elem, access, &packed).strided(&strides);
+        view.set_dims(dims);
+        view
     }
 
     /// An argument passed by value.

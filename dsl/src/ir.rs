@@ -225,6 +225,9 @@ pub enum Op {
     Load(Address),
     /// A store of the value.
     Store(Address, Value),
+    /// The `i32` at a global address becomes its OR with the value: one indivisible step of each active lane for all of
+    /// the device. Nothing is read back, and no other access is ordered by it.
+    AtomicOr(Address, Value),
     /// `A · B + C` by a dense matrix operation of the target, one block, factors f16, bf16 or f32, C and result f32.
     /// Each operand is a lane's part of a fragment as `isa::fragment` lays it out: a vector of its elements, a scalar
     /// where a lane holds one. The order of the sums is the instruction's own. Every lane of the wave must be active.

@@ -11,8 +11,8 @@ mod types;
 mod walk;
 
 pub use builder::{
-    Accumulator, Atom, BuildError, Expr, KernelBuilder, LaneGroups, Mask, RowElements, View,
-    WaveTile,
+    Accumulator, Atom, BuildError, Expr, Factor, Held, KernelBuilder, LaneGroups, Mask,
+    RowElements, View, WaveBlocks, WaveTile,
 };
 pub use ir::{Kernel, Scalar};
 pub use text::{parse, print};

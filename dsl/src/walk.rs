@@ -28,7 +28,9 @@ impl Op {
             Op::Fma(a, b, c) | Op::Select(a, b, c) | Op::Matrix { a, b, c, .. } => vec![*a, *b, *c],
             Op::Pack(values) | Op::Intrinsic { args: values, .. } => values.clone(),
             Op::Load(address) => address.operands().collect(),
-            Op::Store(address, value) => address.operands().chain([*value]).collect(),
+            Op::Store(address, value) | Op::AtomicOr(address, value) => {
+                address.operands().chain([*value]).collect()
+            }
             Op::For { lower, upper, inits, .. } => {
                 [*lower, *upper].into_iter().chain(inits.iter().copied()).collect()
             }
@@ -74,7 +76,7 @@ impl Op {
                 values.iter_mut().for_each(visit)
             }
             Op::Load(address) => address.for_each_value(visit),
-            Op::Store(address, value) => {
+            Op::Store(address, value) | Op::AtomicOr(address, value) => {
                 address.for_each_value(visit);
                 visit(value);
             }

@@ -1,22 +1,30 @@
 //! Chunked prefill: what its kernels share.
 
+mod block;
 pub mod fused;
 mod gates;
-mod inputs;
+mod layout;
 mod operand;
+mod products;
 pub mod scan;
+mod solve;
+mod status;
+mod sub_chunks;
+mod sums;
+mod sweep;
+mod tensors;
 pub mod tile;
 
 use dsl::ir::Scalar;
 use dsl::{Expr, KernelBuilder, View};
-use specs::chunk::{DecayForm, TokenLayout};
 use specs::lds_map::LdsMap;
-use specs::{Choice, ChunkSpec, Dtype, Element};
+use specs::{Dtype, Element};
 
 pub(crate) use operand::{Operand, add_products};
 
 /// One row a chunk of the launch, four i32: first token, valid rows (1 to C), and, for whoever reads the table, the
-/// sequence and the chunk's index in it.
+/// sequence; then the batch. In token-major tensors the first token is counted through the whole batch, in others in
+/// the chunk's own.
 pub const CHUNK_ROW: u32 = 4;
 
 /// Added to the sum of a row's squares before its inverse length is taken.
@@ -28,13 +36,24 @@ pub(crate) struct Lds<'k> {
 }
 
 impl<'k> Lds<'k> {
-    /// Declares every buffer; each has bytes of its own.
+    /// Declares every buffer: each with bytes of its own, or all as parts of one where the map lays them over each other.
     #[track_caller]
     pub(crate) fn declare(k: &'k KernelBuilder, map: &LdsMap) -> Lds<'k> {
-        let declare = |buffer: &specs::lds_map::LdsBuffer| {
-            (buffer.name, k.lds(buffer.name, element(buffer.element), &[buffer.rows, buffer.pitch]))
+        let overlay = (!map.handovers().is_empty()).then(|| {
+            let words = (map.total_bytes() as u32).div_ceil(4);
+            k.lds("overlay", Scalar::I32, &[words])
+        });
+        let view = |placed: &specs::lds_map::PlacedBuffer| {
+            let buffer = &placed.buffer;
+            let (elem, dims) = (element(buffer.element), [buffer.rows, buffer.pitch]);
+            match &overlay {
+                Some(bytes) => bytes.carved(placed.offset as u32, elem, &dims),
+                None => k.lds(buffer.name, elem, &dims),
+            }
         };
-        Lds { views: map.buffers().iter().map(|placed| declare(&placed.buffer)).collect() }
+        Lds {
+            views: map.buffers().iter().map(|placed| (placed.buffer.name, view(placed))).collect(),
+        }
     }
 
     /// Names of the buffers, in the map's order.
@@ -75,29 +94,6 @@ pub(crate) struct Stage<'k> {
     pub dec: View<'k>,
 }
 
-/// The first field of a legal spec for which no kernel is written, with its value.
-pub(crate) fn not_emitted(spec: &ChunkSpec) -> Option<(&'static str, &'static str)> {
-    let common = spec.common();
-    let tile = match spec {
-        ChunkSpec::Tile(spec) => Some(&spec.tile),
-        ChunkSpec::Fused(spec) => Some(&spec.tile),
-        ChunkSpec::Scan(_) => None,
-    };
-    let fetches_ahead = matches!(spec, ChunkSpec::Fused(spec) if spec.scan.prefetch);
-    let of_tile = tile.and_then(|tile| match () {
-        () if tile.decay == DecayForm::SubChunks => Some(("decay", tile.decay.name())),
-        () if tile.lds_overlay => Some(("lds_overlay", "true")),
-        () => None,
-    });
-    let is_token_major = common.layout == TokenLayout::TokenMajor;
-    match () {
-        () if !is_token_major => Some(("layout", common.layout.name())),
-        () if common.checked => Some(("checked", "true")),
-        () if fetches_ahead => Some(("prefetch", "true")),
-        () => of_tile,
-    }
-}
-
 pub(crate) fn element(element: Element) -> Scalar {
     match element {
         Element::F32 => Scalar::F32,
@@ -118,13 +114,15 @@ pub(crate) struct Rows<'k> {
     pub first: Expr<'k>,
     /// Rows that exist, at least one.
     pub valid: Expr<'k>,
+    pub batch: Expr<'k>,
 }
 
 impl<'k> Rows<'k> {
     /// Of one row of the chunk table.
     #[track_caller]
     pub(crate) fn of(table: &View<'k>, chunk: Expr<'k>) -> Rows<'k> {
-        Rows { first: table.load((chunk, 0)), valid: table.load((chunk, 1)) }
+        let [first, valid, batch] = [0, 1, 3].map(|field: u32| table.load((chunk, field)));
+        Rows { first, valid, batch }
     }
 
     /// `load` of a row that exists, and zeros in place of its result in a row that does not: what lies behind the last
@@ -136,6 +134,12 @@ impl<'k> Rows<'k> {
         load: impl FnOnce(Expr<'k>) -> Expr<'k>,
     ) -> Expr<'k> {
         let value = load(row.min_u(self.valid - 1));
+        self.keep(row, value)
+    }
+
+    /// `value` in a row that exists, zeros in one that does not.
+    #[track_caller]
+    pub(crate) fn keep(self, row: Expr<'k>, value: Expr<'k>) -> Expr<'k> {
         let zeros = value.builder().constant(value.ty(), 0);
         row.lt_u(self.valid).select(value, zeros)
     }

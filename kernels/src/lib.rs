@@ -29,16 +29,6 @@ pub enum KernelError {
         /// What it breaks.
         violations: Vec<Violation>,
     },
-    /// The spec is legal, but no kernel is written for it yet.
-    #[error("{name}: no kernel is emitted yet for {field} = {value}")]
-    NotEmitted {
-        /// The variant's name.
-        name: String,
-        /// The field of the spec.
-        field: &'static str,
-        /// Its value.
-        value: &'static str,
-    },
     /// A kernel family built something that the verifier refuses: a defect of this crate.
     #[error("{name} cannot be built, which is a defect of its kernel family: {}", joined(errors))]
     Build {
@@ -65,15 +55,12 @@ pub fn build(spec: &Spec) -> Result<Kernel, KernelError> {
     built.map_err(|errors| KernelError::Build { name, errors })
 }
 
-/// The kernel of a prefill spec, as far as [`KernelError::NotEmitted`] does not refuse it.
+/// The kernel of a prefill spec.
 pub fn build_chunk(spec: &ChunkSpec) -> Result<Kernel, KernelError> {
     let name = Spec::Chunk(*spec).name();
     let violations = spec.check();
     if !violations.is_empty() {
         return Err(KernelError::Refused { name, violations });
-    }
-    if let Some((field, value)) = chunk::not_emitted(spec) {
-        return Err(KernelError::NotEmitted { name, field, value });
     }
     let built = match spec {
         ChunkSpec::Tile(spec) => chunk::tile::build(&name, spec),

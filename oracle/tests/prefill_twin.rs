@@ -43,8 +43,8 @@ fn form(accuracy: Accuracy, decay: DecayForm, chunk: usize) -> Form {
         (DecayForm::FixedOffset, _) => 112.0,
         _ => 0.0,
     };
-    let groups = if decay == DecayForm::OutsideProduct { 1 } else { 4 };
-    Form { accuracy, decay, offset, chunk, solve_block: chunk, groups }
+    let groups = if decay == DecayForm::OutsideProduct { 1 } else { 16 };
+    Form { accuracy, decay, offset, chunk, solve_block: 16, groups }
 }
 
 /// Every decay form with its chunk lengths.
@@ -112,15 +112,16 @@ fn worst(accuracy: Accuracy, most_beta: f64, change: impl Fn(&mut Form)) -> Wors
 fn within(accuracy: Accuracy, most_beta: f64, limits: [f64; 4], change: impl Fn(&mut Form)) {
     let got = worst(accuracy, most_beta, change);
     let values = [got.o_over_floor, got.state, got.strict_lower, got.diagonal];
+    println!("{accuracy:?}, beta to {most_beta}: {got:?}");
     let inside = values.iter().zip(limits).all(|(got, limit)| *got <= limit);
     assert!(inside, "{accuracy:?}, beta to {most_beta}: {got:?}, limits {limits:?}");
 }
 
-/// One bf16 everywhere: eight bits a tile, and errors of the state that step sizes above 1 amplify.
+/// One bf16 but for R and Ṽ: eight bits a tile, and errors of the state that step sizes above 1 amplify.
 #[test]
 fn plain_form() {
-    within(Accuracy::Bf16, 1.0, [2.8, 4.2e-3, 3.5e-3, 3.5e-3], |_| ());
-    within(Accuracy::Bf16, 2.0, [3.7, 5.9e-3, 3.5e-3, 3.5e-3], |_| ());
+    within(Accuracy::Bf16, 1.0, [2.3, 2.8e-3, 2.8e-3, 3.2e-3], |_| ());
+    within(Accuracy::Bf16, 2.0, [2.8, 4.1e-3, 2.8e-3, 3.2e-3], |_| ());
 }
 
 /// Sixteen bits in every operand: beyond what a bf16 output shows.
@@ -130,25 +131,23 @@ fn split_form() {
     within(Accuracy::Bf16Split, 2.0, [1.001, 1.2e-5, 1e-5, 1e-5], |_| ());
 }
 
-/// Rank updates of the solve in one bf16 would bring A to the error of bf16 before it is rounded; with one gate a
-/// head and the solve in f32, A has none of it.
+/// Blocks of the solve change A by no more than the last bits of f32.
 #[test]
-fn rank_updates_in_one_bf16() {
+fn blocks_of_the_solve() {
     let problem = problem(100, false, GatePattern::Constant(-0.1), (0.0, 1.0));
-    let strict_lower = |solve_block| {
+    for solve_block in [16, 32] {
         let form = form(Accuracy::Bf16, DecayForm::OutsideProduct, 32);
         let mut worst = Worst::default();
         worst.add(&problem, &Form { solve_block, ..form });
-        worst.strict_lower
-    };
-    assert!(strict_lower(32) < 1e-5 && strict_lower(8) > 1e-3, "{}", strict_lower(8));
+        assert!(worst.strict_lower < 1e-5, "{solve_block}: {worst:?}");
+    }
 }
 
-/// Eleven bits in the tiles, sixteen in the factors.
+/// Eleven bits in the tiles, sixteen in the factors, twenty-two in what the state goes through.
 #[test]
 fn half_form() {
-    within(F16, 1.0, [1.05, 5.1e-4, 1e-5, 1e-5], |_| ());
-    within(F16, 2.0, [1.10, 7.5e-4, 1e-5, 1e-5], |_| ());
+    within(F16, 1.0, [1.03, 3.1e-4, 1e-5, 1e-5], |_| ());
+    within(F16, 2.0, [1.05, 4.4e-4, 1e-5, 1e-5], |_| ());
 }
 
 /// A power of two as offset is exact: without decay the anchor costs nothing but the last bits of keys so

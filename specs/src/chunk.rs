@@ -44,11 +44,11 @@ choice! {
 /// What the operands of matrix products are rounded to. Part of the result, so it has no default.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
-    /// Every operand is one bf16.
+    /// Every operand is one bf16, R and Ṽ a pair of them.
     Bf16,
     /// Every operand is a pair of bf16, high and low: any range of values.
     Bf16Split,
-    /// Factors are pairs of bf16, every other tile is one f16.
+    /// Factors are pairs of bf16; A, S, R and Ṽ pairs of f16, every other tile one.
     F16 {
         /// What |v|, |S|, |R| and |Ṽ| stay below; the problem promises it, the status word reports a
         /// breach.
@@ -355,9 +355,19 @@ impl Accuracy {
         self != Accuracy::Bf16
     }
 
-    /// Whether every other tile is a pair, high and low.
+    /// Whether GK, GQ, Kt and Aqk are pairs, high and low. R and Ṽ are in every form.
     pub fn splits_tiles(self) -> bool {
         self == Accuracy::Bf16Split
+    }
+
+    /// Whether the stage tensor of that name is a pair, high and low.
+    pub fn splits(self, tensor: &str) -> bool {
+        if tensor == "a" { self.splits_steps() } else { self.splits_tiles() }
+    }
+
+    /// Whether A and the state are pairs, high and low.
+    pub fn splits_steps(self) -> bool {
+        self != Accuracy::Bf16
     }
 }
 
@@ -386,6 +396,13 @@ impl ChunkCommon {
     /// Work-items in a workgroup.
     pub fn workgroup_size(&self) -> u32 {
         self.waves.saturating_mul(self.wave_width)
+    }
+
+    /// Groups of rows into which a wave of a tile or fused kernel deals a chunk, when it owns four neighbouring channels
+    /// of K a lane; 0 when the waves do not divide K so.
+    pub fn row_groups(&self) -> u32 {
+        let lanes = (self.head_k / self.waves.max(1) / 4).max(1);
+        self.wave_width / lanes
     }
 
     /// Whether every key channel has a gate of its own.

@@ -1,8 +1,8 @@
 //! LDS of a workgroup as a named map: which buffers there are, when each is live and where each lies.
 //!
 //! A map is computed from a spec before any code exists. Kernels take offsets and pitches from it, and its
-//! total is what a code object declares. Every [`Phase`] of a kernel ends with a barrier of the workgroup, so
-//! buffers that are live in no common phase may share bytes.
+//! total is what a code object declares. Between buffers that are live in no common [`Phase`] there is a barrier of the
+//! workgroup, so that they may share bytes.
 
 use serde::Serialize;
 
@@ -13,31 +13,19 @@ use crate::element::Element;
 pub const LDS_ALIGN_BYTES: u64 = 16;
 
 choice! {
-    /// The phases of a chunk in the prefill kernels, in order. A tile kernel ends with `store`; a scan
-    /// kernel has `stage` and the phases from `mirror` on; a fused kernel has all but `store`.
+    /// The phases of a chunk in the prefill kernels, in order. A tile kernel ends with `solve`; a scan kernel has `stage`
+    /// and `scan`; a fused kernel has all.
     pub enum Phase {
-        /// Inputs (or, in a scan kernel, tiles) arrive.
+        /// Inputs (or, in a scan kernel, tiles) arrive; gates are summed over the rows.
         Stage = "stage",
-        /// Gates are summed over the rows.
-        Cumulate = "cumulate",
         /// One elementwise pass: decay factors, decayed keys and queries.
         Sweep = "sweep",
         /// Products of keys with keys and with queries.
         Products = "products",
         /// The triangular system.
         Solve = "solve",
-        /// Tiles leave for global memory.
-        Store = "store",
-        /// The state's copy for the matrix unit is written.
-        Mirror = "mirror",
-        /// R = V − GK·S.
-        Residual = "residual",
-        /// Ṽ = A·R.
-        Correct = "correct",
-        /// O = GQ·S + Aqk·Ṽ.
-        Readout = "readout",
-        /// S ← diag(dec)·S + Kt·Ṽ.
-        Update = "update",
+        /// R = V − GK·S, Ṽ = A·R, O = GQ·S + Aqk·Ṽ, S ← diag(dec)·S + Kt·Ṽ.
+        Scan = "scan",
     }
 }
 
@@ -230,7 +218,7 @@ mod tests {
         vec![
             buffer("inputs", 100, Phase::Stage, Phase::Sweep),
             buffer("factors", 64, Phase::Sweep, Phase::Products),
-            buffer("tiles", 80, Phase::Products, Phase::Store),
+            buffer("tiles", 80, Phase::Products, Phase::Solve),
         ]
     }
 
@@ -258,7 +246,7 @@ mod tests {
     #[test]
     fn a_gap_is_filled_by_what_fits() {
         let mut buffers = three();
-        buffers.push(buffer("late", 48, Phase::Store, Phase::Store));
+        buffers.push(buffer("late", 48, Phase::Solve, Phase::Solve));
         buffers.push(buffer("early", 16, Phase::Stage, Phase::Stage));
         let map = LdsMap::place(buffers, Placement::ByLifetime);
         assert_eq!(map.buffer("late").map(|late| late.offset), Some(80));
@@ -282,7 +270,7 @@ mod tests {
     #[test]
     fn empty_maps_and_buffers() {
         let none =
-            LdsMap::place(vec![buffer("none", 0, Phase::Stage, Phase::Store)], Placement::Disjoint);
+            LdsMap::place(vec![buffer("none", 0, Phase::Stage, Phase::Solve)], Placement::Disjoint);
         assert_eq!((none.total_bytes(), none.peak_bytes(), none.buffers().len()), (0, 0, 0));
     }
 

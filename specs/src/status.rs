@@ -20,6 +20,8 @@ choice! {
         ArithmeticSubnormal = "ARITHMETIC_SUBNORMAL",
         /// Bit 3: checked arithmetic on acceptable inputs gave an infinity or NaN.
         ArithmeticNonfinite = "ARITHMETIC_NONFINITE",
+        /// Bit 4: a value that the problem promised to be below a bound was not.
+        ValueBound = "VALUE_BOUND",
     }
 }
 
@@ -31,6 +33,7 @@ impl StatusBit {
             StatusBit::InputNonfinite => 1,
             StatusBit::ArithmeticSubnormal => 2,
             StatusBit::ArithmeticNonfinite => 3,
+            StatusBit::ValueBound => 4,
         }
     }
 
@@ -48,7 +51,7 @@ pub struct StatusWord(u32);
 /// reader. The run is invalid either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize)]
 #[error(
-    "status word 0x{bits:08x} has unknown bits 0x{unknown:08x}: known are bits 0 to 3 (0x{:08x}); \
+    "status word 0x{bits:08x} has unknown bits 0x{unknown:08x}: known are bits 0 to 4 (0x{:08x}); \
      the word was overwritten or the kernel is newer: discard the run",
     StatusWord::KNOWN
 )]
@@ -67,7 +70,8 @@ impl StatusWord {
     pub const KNOWN: u32 = StatusBit::InputSubnormal.mask()
         | StatusBit::InputNonfinite.mask()
         | StatusBit::ArithmeticSubnormal.mask()
-        | StatusBit::ArithmeticNonfinite.mask();
+        | StatusBit::ArithmeticNonfinite.mask()
+        | StatusBit::ValueBound.mask();
 
     /// The word with these bits.
     ///
@@ -133,8 +137,8 @@ mod tests {
     #[test]
     fn bit_numbers_are_the_abi() {
         let numbers: Vec<u32> = StatusBit::ALL.iter().map(|bit| bit.number()).collect();
-        assert_eq!(numbers, [0, 1, 2, 3]);
-        assert_eq!(StatusWord::KNOWN, 0b1111);
+        assert_eq!(numbers, [0, 1, 2, 3, 4]);
+        assert_eq!(StatusWord::KNOWN, 0b1_1111);
     }
 
     #[test]
@@ -153,7 +157,7 @@ mod tests {
 
     #[test]
     fn unknown_bits_are_an_error_that_shows_them() {
-        for bit in 4..32 {
+        for bit in 5..32 {
             let error = StatusWord::from_bits(1 << bit | 1).expect_err("unknown bit");
             assert_eq!(error, UnknownStatusBits { bits: 1 << bit | 1, unknown: 1 << bit });
         }
@@ -161,7 +165,7 @@ mod tests {
         assert!(
             text.contains("0x80000002")
                 && text.contains("0x80000000")
-                && text.contains("0x0000000f"),
+                && text.contains("0x0000001f"),
             "{text}"
         );
     }

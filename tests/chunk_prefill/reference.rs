@@ -9,8 +9,9 @@ use safetensors::SafeTensors;
 use specs::chunk::{Accuracy, BetaForm};
 use specs::{Dtype, Family, HeadMap, StateLayout};
 
+use super::case::{Case, KDA, LEAST_GATE, Raw};
 use super::launch::run;
-use super::{Case, GateRange, KDA, LEAST_GATE, Raw};
+use oracle::inputs::GateRange;
 
 /// A case's file.
 struct Reference {

@@ -301,6 +301,19 @@ impl<'k> Expr<'k> {
         }
     }
 
+    /// `count` neighbours from element `first` on; the whole vector is itself.
+    #[track_caller]
+    pub fn part(self, first: u8, count: u8) -> Expr<'k> {
+        if first == 0 && count == self.ty().lanes() {
+            return self;
+        }
+        let mut elements = Vec::with_capacity(usize::from(count));
+        for index in first..first + count {
+            elements.push(self.element(index));
+        }
+        self.k.pack(&elements)
+    }
+
     /// All elements of a vector; a scalar is its only element.
     #[track_caller]
     pub fn elements(self) -> Vec<Expr<'k>> {

@@ -11,6 +11,7 @@ use isa::table::{Element, Matrix};
 use crate::ir::{Op, Scalar, Type};
 use crate::verify::operand_types;
 
+use super::order::RunOrder;
 use super::{Carried, Expr, KernelBuilder, View};
 
 /// A matrix operation of the target: `D[m, n] = A[m, k] · B[n, k]ᵀ + C[m, n]` with C and D in f32 and m = n.
@@ -85,6 +86,10 @@ fn element(scalar: Scalar) -> Option<Element> {
 }
 
 impl<'k> Atom<'k> {
+    pub(super) fn builder(self) -> &'k KernelBuilder {
+        self.k
+    }
+
     /// Rows and columns of the result.
     pub fn m(self) -> u32 {
         self.fragment(Part::D).rows()
@@ -146,6 +151,17 @@ impl<'k> Atom<'k> {
         Accumulator { atom: self, value }
     }
 
+    /// The same for parts of factors that are not told apart: both lie alike in lanes.
+    #[track_caller]
+    pub(super) fn multiply_add_parts(
+        self,
+        a: Expr<'k>,
+        b: Expr<'k>,
+        c: Accumulator<'k>,
+    ) -> Accumulator<'k> {
+        self.multiply_add(Left(a), Right(b), c)
+    }
+
     /// `part` of each of `count` windows that follow each other along the rows of a view, at a column.
     #[track_caller]
     pub(super) fn windows<F>(
@@ -157,6 +173,71 @@ impl<'k> Atom<'k> {
     ) -> Vec<F> {
         let m = self.m();
         self.each(0..count, |row| part(self, &view.window([row * m, column])))
+    }
+
+    /// The same memory, its last axis in the order in which lanes hold rows of this operation's results: for factors beside
+    /// a [`super::Held`] one. What is stored to it takes its place by itself.
+    pub fn ordered(self, view: &View<'k>) -> View<'k> {
+        view.clone().ordered(self.result_order())
+    }
+
+    /// `None` where lanes hold results in the order in which they take factors.
+    pub(super) fn result_order(self) -> Option<RunOrder> {
+        let runs = self.lane_elements() as u32 / self.run().max(1);
+        let groups = self.fragment(Part::A).groups();
+        (runs > 1).then_some(RunOrder { groups, runs })
+    }
+
+    /// Elements of a factor that a lane gives to one operation.
+    pub(super) fn lane_elements(self) -> usize {
+        self.fragment(Part::A).run() as usize
+    }
+
+    /// The lane's parts of a block of rows for `steps` operations along the sum. Beside a held factor of single
+    /// elements, a lane takes runs of neighbours, one after the other.
+    #[track_caller]
+    pub(super) fn stored_parts(
+        self,
+        view: &View<'k>,
+        block: u32,
+        steps: u32,
+        beside_held: bool,
+    ) -> Vec<Expr<'k>> {
+        let (m, depth, run) = (self.m(), self.depth(), self.run());
+        if beside_held && self.lane_elements() == 1 {
+            let rows = view.window([block * m, 0]);
+            let starts = (0..steps / run).map(|turn| turn * run * depth);
+            let runs = self.each(starts, |start| {
+                let part = rows.window([0, start]);
+                part.load_vector([self.across, self.group * run as i32], run as u8).elements()
+            });
+            return runs.concat();
+        }
+        let starts = (0..steps).map(|step| step * depth);
+        self.each(starts, |start| self.factor(Part::A, &view.window([block * m, start])))
+    }
+
+    #[track_caller]
+    pub(super) fn refuse_order(self) {
+        let expected = format!("memory in the order of the results of {self:?}, or its own");
+        self.k.mistake("a factor", "memory in another order than the other factor", expected);
+    }
+
+    /// What is the same for all columns of a result: a vector of one value a row, from a view of one axis.
+    #[track_caller]
+    pub fn load_rows(self, view: &View<'k>) -> Accumulator<'k> {
+        let mut elements = Vec::new();
+        for place in self.runs() {
+            let row = [super::Index::from((place.first, place.offset))];
+            elements.extend(view.load_run(row, self.run()));
+        }
+        Accumulator { atom: self, value: self.k.pack(&elements) }
+    }
+
+    /// What is the same for all rows of a result: the value of the lane's column, from a view of one axis.
+    #[track_caller]
+    pub fn load_column(self, view: &View<'k>) -> Expr<'k> {
+        view.load(self.across)
     }
 
     #[track_caller]
@@ -279,16 +360,32 @@ impl<'k> Accumulator<'k> {
         self.atom.each(items, |(element, place)| f(element, place.row(), place.column));
     }
 
-    /// Each element from itself and that of `other` at the same place.
+    /// Each element from itself and that of `other` at the same place. `f` gets vectors, so that arithmetic on neighbours
+    /// becomes packed instructions.
     #[track_caller]
     pub fn zip(
         self,
         other: Accumulator<'k>,
         f: impl Fn(Expr<'k>, Expr<'k>) -> Expr<'k>,
     ) -> Accumulator<'k> {
-        let items = self.value.elements().into_iter().zip(other.value.elements());
-        let zipped = self.atom.each(items, |(mine, theirs)| f(mine, theirs));
-        Accumulator { value: self.atom.k.pack(&zipped), ..self }
+        let zipped = self.atom.each([(self.value, other.value)], |(mine, theirs)| f(mine, theirs));
+        Accumulator { value: zipped[0], ..self }
+    }
+
+    /// The lane's elements as one vector.
+    pub fn vector(self) -> Expr<'k> {
+        self.value
+    }
+
+    /// The lane's elements in runs of neighbouring rows, each with the row of its first element (what the lane adds to a
+    /// constant) and its column.
+    #[track_caller]
+    pub fn for_each_run(self, f: impl Fn(Expr<'k>, (Expr<'k>, u32), Expr<'k>)) {
+        let run = self.atom.run() as u8;
+        let items = (0..).step_by(usize::from(run)).zip(self.atom.runs());
+        self.atom.each(items, |(first, place)| {
+            f(self.value.part(first, run), (place.first, place.offset), place.column)
+        });
     }
 
     /// Stores to the top left of a view `[m, m]`, rounded to its type.

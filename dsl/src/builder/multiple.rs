@@ -4,9 +4,14 @@
 
 use crate::ir::{BinOp, Conversion, Op, Value};
 
-use super::KernelBuilder;
+use super::{Expr, KernelBuilder};
 
 impl KernelBuilder {
+    /// The largest known power of two, up to 2³¹, that divides the value.
+    pub(super) fn multiple_of(&self, value: Expr<'_>) -> u32 {
+        1 << self.facts(value.value()).log2_multiple.min(31)
+    }
+
     /// The largest known n such that the result of `op` is a multiple of 2ⁿ; 64 for zero.
     pub(super) fn log2_multiple(&self, op: &Op) -> u32 {
         let of = |value: &Value| self.facts(*value).log2_multiple;

@@ -11,6 +11,8 @@ pub struct TileVectors<'k> {
     /// Vectors in a row.
     per_row: u32,
     lanes: u8,
+    /// Dealt to the lanes of the wave that comes here, not to the workgroup.
+    by_wave: bool,
 }
 
 impl KernelBuilder {
@@ -21,7 +23,13 @@ impl KernelBuilder {
         if columns == 0 || !columns.is_multiple_of(width) {
             self.mistake("a tile", format!("{columns} columns"), format!("a multiple of {lanes}"));
         }
-        TileVectors { k: self, rows, per_row: (columns / width).max(1), lanes }
+        TileVectors { k: self, rows, per_row: (columns / width).max(1), lanes, by_wave: false }
+    }
+
+    /// The same, dealt to the lanes of one wave: of each that comes here.
+    #[track_caller]
+    pub fn wave_vectors(&self, rows: u32, columns: u32, lanes: u8) -> TileVectors<'_> {
+        TileVectors { by_wave: true, ..self.tile_vectors(rows, columns, lanes) }
     }
 
     /// Copies the top left of one view to another of the same element type, `rows` × `columns` elements, by all
@@ -63,17 +71,23 @@ impl<'k> TileVectors<'k> {
 
     /// Vectors of a work-item, those that it does not have included.
     pub fn count(self) -> usize {
-        (self.rows * self.per_row).div_ceil(self.k.workgroup_size().max(1)) as usize
+        (self.rows * self.per_row).div_ceil(self.workers()) as usize
+    }
+
+    fn workers(self) -> u32 {
+        let workers =
+            if self.by_wave { self.k.target().wave_width() } else { self.k.workgroup_size() };
+        workers.max(1)
     }
 
     /// Rounds in which every work-item takes a vector: the round, who takes part, row and column.
     #[track_caller]
     fn rounds(self, mut visit: impl FnMut(usize, Mask<'k>, Expr<'k>, Expr<'k>)) {
         let author = self.k.here();
-        let (count, threads) = (self.rows * self.per_row, self.k.workgroup_size().max(1));
+        let (count, threads) = (self.rows * self.per_row, self.workers());
         for (round, start) in (0..count).step_by(threads as usize).enumerate() {
             self.k.on_behalf(author, || {
-                let thread = self.k.thread_id();
+                let thread = if self.by_wave { self.k.lane_id() } else { self.k.thread_id() };
                 let index = if start == 0 { thread } else { thread + start };
                 let (row, vector) = (index.div_u(self.per_row), index.rem_u(self.per_row));
                 let is_whole = count - start >= threads;
@@ -121,6 +135,65 @@ impl<'k> Atom<'k> {
 }
 
 impl<'k> WaveTile<'k> {
+    pub(super) fn atom(&self) -> Atom<'k> {
+        self.atom
+    }
+
+    pub(super) fn builder(&self) -> &'k KernelBuilder {
+        self.atom.builder()
+    }
+
+    /// Rows and columns of an operation.
+    pub(super) fn m(&self) -> u32 {
+        self.atom.m()
+    }
+
+    /// Operations along rows and columns.
+    pub(super) fn blocks(&self) -> [u32; 2] {
+        [self.parts.len() as u32 / self.columns.max(1), self.columns]
+    }
+
+    /// What a lane holds, block of columns by block of columns, in the order of rows.
+    #[track_caller]
+    pub(super) fn lane_elements(&self) -> Vec<Vec<Expr<'k>>> {
+        let mut columns = Vec::with_capacity(self.columns as usize);
+        for column in 0..self.columns as usize {
+            let parts = self.parts.iter().skip(column).step_by(self.columns as usize);
+            columns.push(parts.flat_map(|part| part.vector().elements()).collect());
+        }
+        columns
+    }
+
+    /// One operation for every block: parts of rows by parts of columns.
+    #[track_caller]
+    pub(super) fn multiply_add(&mut self, lefts: &[Expr<'k>], rights: &[Expr<'k>]) {
+        for (index, part) in self.parts.iter_mut().enumerate() {
+            let (row, column) = (index / self.columns as usize, index % self.columns as usize);
+            *part = self.atom.multiply_add_parts(lefts[row], rights[column], *part);
+        }
+    }
+
+    /// Calls `f` with each run of neighbouring rows, the row of its first element and its column in the tile, both as what
+    /// the lane adds to a constant.
+    #[track_caller]
+    pub fn for_each_run(&self, f: impl Fn(Expr<'k>, (Expr<'k>, u32), (Expr<'k>, u32))) {
+        for (row, column, part) in self.parts() {
+            part.for_each_run(|run, (lane, first), c| f(run, (lane, first + row), (c, column)));
+        }
+    }
+
+    /// Each vector of a lane's elements from itself: `f` treats all elements alike.
+    #[track_caller]
+    pub fn map_vectors(&self, f: impl Fn(Expr<'k>) -> Expr<'k>) -> WaveTile<'k> {
+        self.zip(self, |mine, _| f(mine))
+    }
+
+    /// Calls `f` with each vector of a lane's elements.
+    #[track_caller]
+    pub fn for_each_vector(&self, f: impl Fn(Expr<'k>)) {
+        self.parts.iter().for_each(|part| f(part.vector()));
+    }
+
     /// Adds `A · Bᵀ`, with `depth` terms a sum: `a` is `[rows, depth]`, `b` is `[columns, depth]`, both with their
     /// origin at the tile's. Sums run over the atoms along `depth` in ascending order.
     #[track_caller]

@@ -7,6 +7,8 @@
 
 use crate::ir::{Address, Base, LdsId, Op, Scalar, Type};
 
+use super::order::RunOrder;
+use super::stride::Stride;
 use super::{Expr, Index, Indices, KernelBuilder};
 
 /// A tensor in a buffer argument or in LDS, or a part of one.
@@ -17,8 +19,10 @@ pub struct View<'k> {
     elem: Scalar,
     /// Axes, slowest first.
     dims: Vec<Option<u32>>,
-    /// Bytes from one index of an axis to the next.
-    strides: Vec<u64>,
+    /// From one index of an axis to the next.
+    strides: Vec<Stride<'k>>,
+    /// The order of the last axis in memory, when it is not its own.
+    order: Option<RunOrder>,
     /// Offset of the start in bytes.
     offset: Option<Expr<'k>>,
     constant: u64,
@@ -75,20 +79,54 @@ impl<'k> View<'k> {
                 "known lengths behind the first axis",
             );
         }
-        let mut strides = vec![u64::from(elem.size_bytes()); dims.len()];
-        for axis in (1..dims.len()).rev() {
-            strides[axis - 1] = strides[axis].saturating_mul(u64::from(dims[axis].unwrap_or(1)));
-        }
         View {
             k,
             space,
             elem,
+            strides: Stride::packed(&dims, elem),
             dims,
-            strides,
+            order: None,
             offset: None,
             constant: 0,
             log2_align: align_bytes.trailing_zeros(),
         }
+    }
+
+    /// The same buffer with other strides: for each axis but the last, elements from one index to the next, where a
+    /// value of the launch gives them.
+    pub(super) fn strided(mut self, strides: &[Option<Expr<'k>>]) -> View<'k> {
+        for (mine, given) in self.strides.iter_mut().zip(strides) {
+            if let Some(elements) = *given {
+                *mine = Stride::Elements(elements);
+            }
+        }
+        self
+    }
+
+    /// The same memory with its last axis in the order of an operation's results.
+    pub(super) fn ordered(mut self, order: Option<RunOrder>) -> View<'k> {
+        self.order = order;
+        self
+    }
+
+    /// Some bytes of an LDS buffer, from a multiple of 16 on, as a tensor without gaps.
+    #[track_caller]
+    pub fn carved(&self, offset_bytes: u32, elem: Scalar, dims: &[u32]) -> View<'k> {
+        let Space::Lds(id) = self.space else {
+            self.k.mistake("a part of a buffer", "global memory", "LDS");
+            return self.clone();
+        };
+        let part = View::lds(self.k, id, elem, dims, 16);
+        View { constant: self.constant + u64::from(offset_bytes), ..part }
+    }
+
+    /// Other lengths of the axes, which lie as they lay.
+    pub(super) fn set_dims(&mut self, dims: Vec<Option<u32>>) {
+        self.dims = dims;
+    }
+
+    pub(super) fn order(&self) -> Option<RunOrder> {
+        self.order
     }
 
     /// Axes, slowest first; `None` is any length.
@@ -198,8 +236,24 @@ impl<'k> View<'k> {
     /// buffer's size are stored as they are.
     #[track_caller]
     pub fn store(&self, indices: impl Indices<'k>, value: Expr<'k>) {
-        let start = self.element(&indices.list(), u32::from(value.ty().lanes()));
-        start.store_here(0, value);
+        let lanes = value.ty().lanes();
+        let Some(order) = self.order else {
+            return self.element(&indices.list(), u32::from(lanes)).store_here(0, value);
+        };
+        let (indices, distance) = order.places(self.k, indices.list(), u32::from(lanes));
+        let start = self.element(&indices, u32::from(lanes.min(4)));
+        for (run, first) in (0..lanes).step_by(4).enumerate() {
+            let part = value.part(first, lanes.min(4));
+            start.store_here(run as u32 * distance, part);
+        }
+    }
+
+    /// ORs an i32 into one element of a global buffer, one indivisible step for all of the device.
+    #[track_caller]
+    pub fn atomic_or(&self, indices: impl Indices<'k>, value: Expr<'k>) {
+        let start = self.element(&indices.list(), 1);
+        let address = start.address(0, value.ty());
+        self.k.push(Vec::new(), Op::AtomicOr(address, self.k.own(value)));
     }
 
     /// Stores neighbours along the last axis, given one by one, by the widest accesses (up to 16 bytes) whose
@@ -308,11 +362,11 @@ impl<'k> View<'k> {
         let mut moves = Vec::with_capacity(wide);
         for (axis, index) in indices.iter().enumerate().take(count) {
             let (value, stride) = (self.checked(axis, *index), self.strides[axis]);
-            let constant = u64::from(index.constant).saturating_mul(stride);
+            let (value, constant) = stride.place(self.k, value, index.constant);
             part.constant = part.constant.saturating_add(constant);
             match value {
                 Some(value) if axis < wide => moves.push((value, stride)),
-                Some(value) => part.offset = Some(sum(part.offset, scaled(value, stride))),
+                Some(value) => part.offset = Some(sum(part.offset, stride.bytes(value, self.elem))),
                 None => {}
             }
         }
@@ -323,11 +377,11 @@ impl<'k> View<'k> {
 
     /// The view with its pointer moved by indices of wide axes. What remains of it then starts at that pointer.
     #[track_caller]
-    fn moved(mut self, moves: Vec<(Expr<'k>, u64)>) -> View<'k> {
+    fn moved(mut self, moves: Vec<(Expr<'k>, Stride<'k>)>) -> View<'k> {
         let Space::Global(pointer) = self.space else { return self };
         let mut offset = None;
         for (index, stride) in moves {
-            offset = Some(sum(offset, scaled(index.zero_extend(Scalar::I64), stride)));
+            offset = Some(sum(offset, stride.wide_bytes(index, self.elem)));
         }
         if offset.is_some()
             && !self.dims.is_empty()
@@ -350,7 +404,7 @@ impl<'k> View<'k> {
 
     /// Whether an axis reaches beyond 32-bit byte offsets.
     fn is_wide(&self, axis: usize) -> bool {
-        let reach = self.dims[axis].map(|dim| u64::from(dim).saturating_mul(self.strides[axis]));
+        let reach = self.dims[axis].map(|dim| self.strides[axis].reach(dim));
         matches!(self.space, Space::Global(_))
             && reach.is_none_or(|reach| reach > u64::from(u32::MAX))
     }
@@ -402,16 +456,4 @@ fn sum<'k>(a: Option<Expr<'k>>, b: Expr<'k>) -> Expr<'k> {
         Some(a) => a + b,
         None => b,
     }
-}
-
-/// An index times a stride in bytes, as cheap as it can be.
-#[track_caller]
-fn scaled(index: Expr<'_>, stride: u64) -> Expr<'_> {
-    if stride == 1 {
-        return index;
-    }
-    if stride.is_power_of_two() {
-        return index << stride.trailing_zeros();
-    }
-    index * index.builder().constant(index.ty(), stride)
 }

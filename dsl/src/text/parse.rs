@@ -192,11 +192,8 @@ impl<'t> Parser<'t> {
             "read_first_lane" => Ok(Op::ReadFirstLane(self.value()?)),
             "ptr_add" => self.two().map(|[pointer, offset]| Op::PtrAdd(pointer, offset)),
             "load" => Ok(Op::Load(self.address()?)),
-            "store" => {
-                let address = self.address()?;
-                self.mark(',')?;
-                Ok(Op::Store(address, self.value()?))
-            }
+            "store" => self.destination().map(|(address, value)| Op::Store(address, value)),
+            "atomic_or" => self.destination().map(|(address, value)| Op::AtomicOr(address, value)),
             "matrix" => self.matrix(),
             "barrier" => Ok(Op::Barrier),
             "intrinsic" => self.intrinsic(),
@@ -204,6 +201,13 @@ impl<'t> Parser<'t> {
             "if" => self.conditional(),
             _ => self.elementwise(mnemonic),
         }
+    }
+
+    /// An address and what goes there.
+    fn destination(&mut self) -> Parsed<(Address, Value)> {
+        let address = self.address()?;
+        self.mark(',')?;
+        Ok((address, self.value()?))
     }
 
     /// Operations that are a mnemonic and their operands.

@@ -208,6 +208,7 @@ impl Display for Operation<'_> {
             Op::PtrAdd(pointer, offset) => write!(f, "ptr_add {}", Values(&[*pointer, *offset])),
             Op::Load(from) => write!(f, "load {}", address(from)),
             Op::Store(to, value) => write!(f, "store {}, {}", address(to), Use(*value)),
+            Op::AtomicOr(to, value) => write!(f, "atomic_or {}, {}", address(to), Use(*value)),
             Op::Matrix { op, a, b, c } => {
                 let name = op.row().form(kernel.target).map_or("unknown", |form| form.mnemonic);
                 write!(f, "matrix {name} {}", Values(&[*a, *b, *c]))

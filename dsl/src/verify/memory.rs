@@ -34,6 +34,11 @@ impl<'k> Verifier<'k> {
             Op::Store(address, value) => {
                 self.access(address, self.ty(*value), Access::ReadOnly, "a store to")
             }
+            Op::AtomicOr(address, value) => {
+                let is_global = matches!(address.base, Base::Global(_));
+                self.demand(is_global, Rule::Access, "an atomic in LDS", "one in global memory");
+                self.access(address, self.ty(*value), Access::ReadOnly, "an atomic on");
+            }
             _ => stmt.results.iter().for_each(|result| self.check_no_pointer(*result)),
         }
     }

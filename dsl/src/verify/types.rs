@@ -60,6 +60,9 @@ impl Verifier<'_> {
             }
             (Op::Load(_), [result]) => self.check_memory_type(*result),
             (Op::Store(_, value), []) => self.check_memory_type(self.ty(*value)),
+            (Op::AtomicOr(_, value), []) => {
+                self.check_type("what is ORed", self.ty(*value), Type::I32)
+            }
             (Op::Matrix { op, a, b, c }, [result]) => self.matrix(*op, [*a, *b, *c], *result),
             (Op::Intrinsic { name, .. }, _) => self.check_name(name),
             _ => {}
@@ -70,7 +73,7 @@ impl Verifier<'_> {
     /// Whether the statement defines as many values as its operation has results.
     fn check_results(&mut self, stmt: &Stmt) -> bool {
         let expected = match stmt.op {
-            Op::Store(..) | Op::Barrier => 0,
+            Op::Store(..) | Op::AtomicOr(..) | Op::Barrier => 0,
             Op::For { .. } | Op::If { .. } => return true,
             _ => 1,
         };

@@ -13,9 +13,10 @@ use inkwell::context::Context;
 use inkwell::types::{AsTypeRef, IntType};
 use inkwell::values::{AsValueRef, FunctionValue, InstructionValue, IntValue, PointerValue};
 use llvm_sys::core::{
-    LLVMBuildFenceSyncScope, LLVMBuildGEPWithNoWrapFlags, LLVMContextSetDiagnosticHandler,
-    LLVMDisposeMessage, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity, LLVMGetSyncScopeID,
-    LLVMGetVersion, LLVMGlobalSetMetadata, LLVMMDNodeInContext2, LLVMValueAsMetadata,
+    LLVMBuildAtomicRMWSyncScope, LLVMBuildFenceSyncScope, LLVMBuildGEPWithNoWrapFlags,
+    LLVMContextSetDiagnosticHandler, LLVMDisposeMessage, LLVMGetDiagInfoDescription,
+    LLVMGetDiagInfoSeverity, LLVMGetSyncScopeID, LLVMGetVersion, LLVMGlobalSetMetadata,
+    LLVMMDNodeInContext2, LLVMValueAsMetadata,
 };
 use llvm_sys::disassembler::{
     LLVMCreateDisasmCPUFeatures, LLVMDisasmContextRef, LLVMDisasmDispose, LLVMDisasmInstruction,
@@ -23,7 +24,10 @@ use llvm_sys::disassembler::{
 };
 use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
 use llvm_sys::prelude::LLVMDiagnosticInfoRef;
-use llvm_sys::{LLVMAtomicOrdering, LLVMDiagnosticSeverity, LLVMGEPFlagInBounds, LLVMGEPFlagNUW};
+use llvm_sys::{
+    LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMDiagnosticSeverity, LLVMGEPFlagInBounds,
+    LLVMGEPFlagNUW,
+};
 
 /// Collects LLVM's errors on a context for as long as it lives.
 ///
@@ -246,4 +250,29 @@ pub fn workgroup_fence<'ctx>(
         InstructionValue::new(fence)
     };
     Ok(fence)
+}
+
+/// A monotonic OR into memory at agent scope: inkwell's own atomics have no scope.
+pub fn agent_atomic_or<'ctx>(
+    context: &Context,
+    builder: &Builder<'ctx>,
+    pointer: PointerValue<'ctx>,
+    value: IntValue<'ctx>,
+) -> Result<(), BuilderError> {
+    const SCOPE: &str = "agent";
+    builder.get_insert_block().ok_or(BuilderError::UnsetPosition)?;
+    // SAFETY: the name is passed with its length; builder, context and values are alive and belong together,
+    // and the builder stands in a block.
+    unsafe {
+        let scope = LLVMGetSyncScopeID(context.raw(), SCOPE.as_ptr().cast(), SCOPE.len());
+        LLVMBuildAtomicRMWSyncScope(
+            builder.as_mut_ptr(),
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpOr,
+            pointer.as_value_ref(),
+            value.as_value_ref(),
+            LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic,
+            scope,
+        );
+    }
+    Ok(())
 }

@@ -79,6 +79,7 @@ impl<'ctx> Lowering<'ctx, '_> {
     fn statement(&mut self, stmt: &Stmt) -> Result<(), CompileError> {
         match &stmt.op {
             Op::Store(address, value) => self.store(address, *value),
+            Op::AtomicOr(address, value) => self.atomic_or(address, *value),
             Op::Barrier => self.barrier(),
             Op::For { .. } => self.counted_loop(stmt),
             Op::If { cond, then, otherwise } => {
@@ -123,7 +124,7 @@ impl<'ctx> Lowering<'ctx, '_> {
             Op::PtrAdd(pointer, offset) => self.pointer_add(*pointer, *offset),
             Op::Load(address) => self.load(address, ty),
             Op::Intrinsic { name, args } => self.named_intrinsic(name, args, ty),
-            Op::Store(..) | Op::Barrier | Op::For { .. } | Op::If { .. } => {
+            Op::Store(..) | Op::AtomicOr(..) | Op::Barrier | Op::For { .. } | Op::If { .. } => {
                 Err(malformed("an effect where a value is expected".to_owned()))
             }
         }

@@ -1,20 +1,28 @@
 //! Gates of a chunk's rows: log decays as given, or made from raw gates.
 
-use dsl::ir::Scalar;
+use dsl::ir::{Access, Scalar};
 use dsl::{Expr, KernelBuilder, View};
-use specs::chunk::ChunkGate;
+use specs::chunk::{ChunkGate, DecayForm};
 use specs::{Gate, KdaTileSpec};
 
 use super::dtype;
+use super::layout::{HeadRows, Places, Tensor};
+use super::status::Status;
 use crate::gates;
 
 /// The gates of one value head.
 #[derive(Clone)]
 pub(crate) struct ChunkGates<'k> {
-    /// Log decays in nats, or raw gates: `[tokens, K]`, or `[tokens, 1]` where a head has one gate; `[C, ..]` of a chunk.
-    given: View<'k>,
+    /// Log decays in nats, or raw gates: rows of K, or of one where a head has one gate.
+    pub given: HeadRows<'k>,
     raw: Option<Raw<'k>>,
+    /// Whether a gate may be anything at most 0.
+    unbounded: bool,
 }
+
+/// The least log decay in nats that counts where gates are unbounded: its decay is 0 in f32, and sums of it stay finite,
+/// so that their differences are numbers.
+const LEAST: f32 = -128.0;
 
 /// What turns raw gates into log decays.
 #[derive(Clone)]
@@ -31,10 +39,12 @@ impl<'k> ChunkGates<'k> {
     pub(crate) fn declare(
         k: &'k KernelBuilder,
         spec: &KdaTileSpec,
+        places: &Places<'k>,
         head: Expr<'k>,
     ) -> ChunkGates<'k> {
-        let (common, heads) = (&spec.common, Some(spec.common.value_heads));
-        let channels = Some(if common.per_channel_gate() { common.head_k } else { 1 });
+        let common = &spec.common;
+        let heads = common.value_heads;
+        let channels = if common.per_channel_gate() { common.head_k } else { 1 };
         let (gate, has_bias) = match spec.tile.gate {
             ChunkGate::LogDecayPerChannel { .. } | ChunkGate::LogDecayPerHead => {
                 (Gate::LogDecay, false)
@@ -45,38 +55,61 @@ impl<'k> ChunkGates<'k> {
             ChunkGate::Softplus { dt_bias } => (Gate::Softplus, dt_bias),
         };
         let is_raw = gate != Gate::LogDecay;
-        let shape = [None, heads, channels];
-        let given = if is_raw {
-            k.input("g_raw", dtype(common.dtype), &shape)
-        } else {
-            k.input("g", Scalar::F32, &shape)
-        };
+        let (name, elem) = if is_raw { ("g_raw", dtype(common.dtype)) } else { ("g", Scalar::F32) };
+        let access = (elem, Access::ReadOnly);
+        let given = places.tensor(k, (Tensor::G, name), access, (heads, head), channels);
         let raw = is_raw.then(|| Raw {
             gate,
-            rate: gates::rate(k.input("a_log", Scalar::F32, &[heads]).load(head)),
-            dt_bias: has_bias.then(|| k.input("dt_bias", Scalar::F32, &[heads, channels]).at(head)),
+            rate: gates::rate(k.input("a_log", Scalar::F32, &[Some(heads)]).load(head)),
+            dt_bias: has_bias
+                .then(|| k.input("dt_bias", Scalar::F32, &[Some(heads), Some(channels)]).at(head)),
         });
-        ChunkGates { given: given.pick(1, head), raw }
+        ChunkGates { given, raw, unbounded: spec.tile.decay != DecayForm::FixedOffset }
     }
 
-    /// Those of the rows that `part` takes.
-    pub(crate) fn of_chunk(&self, part: impl Fn(&View<'k>) -> View<'k>) -> ChunkGates<'k> {
-        ChunkGates { given: part(&self.given), raw: self.raw.clone() }
+    /// Whether gates are raw: then those of rows that do not exist give a decay too, which no one may use.
+    pub(crate) fn is_raw(&self) -> bool {
+        self.raw.is_some()
     }
 
-    /// Log decays in nats of `lanes` neighbouring channels of a row.
+    /// Log decays in nats of what was loaded of [`ChunkGates::given`] from `channel` on, vector by vector.
     #[track_caller]
-    pub(crate) fn log_decay(&self, row: Expr<'k>, channel: Expr<'k>, lanes: u8) -> Expr<'k> {
-        let given = self.given.load_vector([row, channel], lanes);
-        let Some(raw) = &self.raw else { return given };
-        let biased = match &raw.dt_bias {
-            Some(bias) => given + bias.load_vector(channel, lanes),
-            None => given,
+    pub(crate) fn log_decays(
+        &self,
+        given: &[Expr<'k>],
+        channel: Expr<'k>,
+        status: &Status<'k>,
+    ) -> Vec<Expr<'k>> {
+        let wide: Vec<_> = given.iter().map(|given| given.widen()).collect();
+        wide.iter().for_each(|given| status.input(*given));
+        let (Some(raw), Some(first)) = (&self.raw, wide.first()) else {
+            return self.floored(wide);
         };
-        let mut decays = Vec::with_capacity(usize::from(lanes));
-        for x in biased.elements() {
-            decays.push(gates::log_decay(raw.gate, x, raw.rate));
+        let (k, lanes) = (first.builder(), first.ty().lanes());
+        let bias = raw.dt_bias.as_ref().map(|bias| bias.load_vector(channel, lanes));
+        if let Some(bias) = bias {
+            status.input(bias);
         }
-        given.builder().pack(&decays)
+        let mut decays = Vec::with_capacity(wide.len());
+        for given in wide {
+            let biased = bias.map_or(given, |bias| given + bias);
+            let each = biased.elements().into_iter();
+            let each: Vec<_> = each.map(|x| gates::log_decay(raw.gate, x, raw.rate)).collect();
+            decays.push(k.pack(&each));
+        }
+        self.floored(decays)
+    }
+
+    fn floored(&self, decays: Vec<Expr<'k>>) -> Vec<Expr<'k>> {
+        if !self.unbounded {
+            return decays;
+        }
+        let floor = |decay: Expr<'k>| {
+            let k = decay.builder();
+            let each = decay.elements().into_iter();
+            let each = each.map(|x| x.lt(LEAST).select(k.f32(LEAST), x));
+            k.pack(&each.collect::<Vec<_>>())
+        };
+        decays.into_iter().map(floor).collect()
     }
 }

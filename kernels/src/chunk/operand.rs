@@ -1,71 +1,98 @@
 //! Operands of matrix products: one 16-bit number an element, or two whose sum it is.
 
-use dsl::{Atom, Expr, View, WaveTile};
+use dsl::builder::Index;
+use dsl::{Atom, Expr, Factor, Held, Scalar, View, WaveTile};
 
-/// A matrix of 16-bit elements, perhaps as a high and a low part: `high` is the number rounded, `low` what rounding lost,
-/// rounded.
+/// A matrix of 16-bit elements in memory, perhaps as a high and a low part: `high` is the number rounded, `low` what
+/// rounding lost, rounded.
 #[derive(Clone)]
 pub(crate) struct Operand<'k> {
     pub high: View<'k>,
     pub low: Option<View<'k>>,
 }
 
+/// The same in the registers of a wave.
+pub(crate) struct HeldOperand<'k> {
+    high: Held<'k>,
+    low: Option<Held<'k>>,
+}
+
+/// Either of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair<'f, 'k> {
+    high: Factor<'f, 'k>,
+    low: Option<Factor<'f, 'k>>,
+}
+
 impl<'k> Operand<'k> {
-    /// The operand from a row and a column on.
-    #[track_caller]
-    pub(crate) fn window(&self, origin: [Expr<'k>; 2]) -> Operand<'k> {
-        let window = |view: &View<'k>| view.window(origin);
-        Operand { high: window(&self.high), low: self.low.as_ref().map(window) }
+    /// Every part by itself, changed.
+    pub(crate) fn each(&self, change: impl Fn(&View<'k>) -> View<'k>) -> Operand<'k> {
+        Operand { high: change(&self.high), low: self.low.as_ref().map(change) }
     }
 
     /// Stores f32 values, a vector of neighbours along the last axis.
     #[track_caller]
-    pub(crate) fn store(&self, row: Expr<'k>, column: Expr<'k>, value: Expr<'k>) {
+    pub(crate) fn store(
+        &self,
+        row: impl Into<Index<'k>>,
+        column: impl Into<Index<'k>>,
+        value: Expr<'k>,
+    ) {
+        let (row, column) = (row.into(), column.into());
         let high = value.narrow(self.high.elem());
         self.high.store([row, column], high);
         if let Some(low) = &self.low {
             low.store([row, column], value - high.widen());
         }
     }
+}
 
-    /// Stores the transpose of a tile that a wave holds.
+impl<'k> HeldOperand<'k> {
+    /// The transpose of a tile, rounded to `elem`.
     #[track_caller]
-    pub(crate) fn store_transposed(&self, tile: &WaveTile<'k>) {
-        tile.store_transposed(&self.high);
-        if let Some(low) = &self.low {
-            tile.map(|value, _, _| value - value.narrow(self.high.elem()).widen())
-                .store_transposed(low);
-        }
+    pub(crate) fn of(
+        tile: &WaveTile<'k>,
+        atom: Atom<'k>,
+        elem: Scalar,
+        is_pair: bool,
+    ) -> HeldOperand<'k> {
+        let high = tile.held(atom, |x| x.narrow(elem));
+        let low = is_pair.then(|| tile.held(atom, |x| (x - x.narrow(elem).widen()).narrow(elem)));
+        HeldOperand { high, low }
+    }
+}
+
+impl<'f, 'k> From<&'f Operand<'k>> for Pair<'f, 'k> {
+    fn from(operand: &'f Operand<'k>) -> Pair<'f, 'k> {
+        let low = operand.low.as_ref().map(Factor::Stored);
+        Pair { high: Factor::Stored(&operand.high), low }
+    }
+}
+
+impl<'f, 'k> From<&'f HeldOperand<'k>> for Pair<'f, 'k> {
+    fn from(operand: &'f HeldOperand<'k>) -> Pair<'f, 'k> {
+        Pair { high: Factor::Held(&operand.high), low: operand.low.as_ref().map(Factor::Held) }
     }
 }
 
 /// Adds `A · Bᵀ` of operands to a tile: the products with low parts first, small terms before large ones; the product of
 /// both low parts is below what a sum keeps and is left out.
 #[track_caller]
-pub(crate) fn add_products<'k>(
+pub(crate) fn add_products<'k, 'f>(
     sum: WaveTile<'k>,
-    a: &Operand<'k>,
-    b: &Operand<'k>,
+    a: impl Into<Pair<'f, 'k>>,
+    b: impl Into<Pair<'f, 'k>>,
     depth: u32,
-) -> WaveTile<'k> {
-    let mut sum = sum;
-    if let Some(low) = &a.low {
-        sum = sum.add_product(low, &b.high, depth);
+) -> WaveTile<'k>
+where
+    'k: 'f,
+{
+    let (a, b, mut sum) = (a.into(), b.into(), sum);
+    if let Some(low) = a.low {
+        sum = sum.add_factors(low, b.high, depth);
     }
-    if let Some(low) = &b.low {
-        sum = sum.add_product(&a.high, low, depth);
+    if let Some(low) = b.low {
+        sum = sum.add_factors(a.high, low, depth);
     }
-    sum.add_product(&a.high, &b.high, depth)
-}
-
-/// `A · Bᵀ` of operands, `[rows, columns]`.
-#[track_caller]
-pub(crate) fn product<'k>(
-    atom: Atom<'k>,
-    [rows, columns]: [u32; 2],
-    a: &Operand<'k>,
-    b: &Operand<'k>,
-    depth: u32,
-) -> WaveTile<'k> {
-    add_products(atom.zero_tile(rows, columns), a, b, depth)
+    sum.add_factors(a.high, b.high, depth)
 }

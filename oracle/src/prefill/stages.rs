@@ -68,7 +68,7 @@ impl Stages {
         for Stage { name, low, .. } in STAGES {
             let [high, rest] = halves(self.tensor(name), accuracy);
             tensors.insert(name.to_owned(), high.to_le_bytes());
-            if accuracy.splits_tiles() {
+            if accuracy.splits(name) {
                 tensors.insert(low.to_owned(), rest.to_le_bytes());
             }
         }
@@ -86,10 +86,10 @@ fn halves(values: &[f64], accuracy: Accuracy) -> [Stored; 2] {
     [high, low]
 }
 
-/// What a form keeps of values.
-fn kept(values: &[f64], accuracy: Accuracy) -> Vec<f64> {
+/// What a form keeps of a tensor's values.
+fn kept(name: &str, values: &[f64], accuracy: Accuracy) -> Vec<f64> {
     let [high, low] = halves(values, accuracy);
-    match accuracy.splits_tiles() {
+    match accuracy.splits(name) {
         true => sum(&high, &low),
         false => high.to_f64(),
     }
@@ -110,7 +110,7 @@ pub fn judge(
     let mut verdicts = Vec::new();
     for Stage { name, low, is_triangle } in STAGES {
         let high = take.floats(name, accuracy.tile_dtype())?;
-        let got = match accuracy.splits_tiles() {
+        let got = match accuracy.splits(name) {
             true => sum(&high, &take.floats(low, accuracy.tile_dtype())?),
             false => high.to_f64(),
         };
@@ -119,7 +119,7 @@ pub fn judge(
             if is_triangle { &[Part::Below, Part::Diagonal, Part::Above] } else { &[Part::All] };
         let of_part = |part: &Part| {
             let (got, want) = (part.of(&got, rows), part.of(want, rows));
-            let floor = rmse_ratio(&kept(&want, accuracy), &want);
+            let floor = rmse_ratio(&kept(name, &want, accuracy), &want);
             let limit = if *part == Part::Above { 0.0 } else { limit };
             judge_values(&got, &want, floor, limit)
         };

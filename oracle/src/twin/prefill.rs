@@ -27,18 +27,17 @@ pub struct Form {
     pub offset: f32,
     /// C: rows of a chunk.
     pub chunk: usize,
-    /// Rows that the triangular solve substitutes in f32 before matrix operations take their part off the rows
-    /// below; C means f32 throughout.
+    /// Rows of a block of the triangular solve: inside one by substitution, below them by matrix operations in f32.
     pub solve_block: usize,
     /// Groups of rows that sum their gates apart.
     pub groups: usize,
 }
 
 impl Form {
-    /// The form of a tile or fused kernel, as far as one is emitted: the solve in f32 throughout.
+    /// The form of a tile or fused kernel.
     pub fn of(common: &ChunkCommon, tile: &TilePart) -> Form {
         let groups = match common.per_channel_gate() {
-            true => common.workgroup_size() / common.head_k.max(1),
+            true => common.row_groups(),
             false => 1,
         };
         Form {
@@ -46,7 +45,7 @@ impl Form {
             decay: tile.decay,
             offset: tile.anchor_offset_log2(common.chunk).unwrap_or_default() as f32,
             chunk: common.chunk as usize,
-            solve_block: common.chunk as usize,
+            solve_block: tile.solve_block as usize,
             groups: groups.max(1) as usize,
         }
     }

@@ -217,9 +217,9 @@ const TILES: &[Field] = &[
     ),
     optional(
         "solve_block",
-        "rows that the triangular solve takes at once: a multiple of 8 that divides the chunk",
+        "rows of a block of the triangular solve: a multiple of 16 that divides the chunk",
         FieldKind::Count,
-        Value::Count(8),
+        Value::Count(16),
         InName::Prefixed("sb"),
     ),
     optional(

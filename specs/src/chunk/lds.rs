@@ -1,11 +1,10 @@
 //! The LDS buffers of the prefill kernels.
 //!
-//! Sizes follow the published buffers of AMD's generator for gfx950 (rocke) so that its totals can be checked;
-//! what each buffer holds when, and so what may share bytes, is ours. In a fused kernel GK and GQ replace
-//! k and q, and the 16-bit A and Aqk replace what the solve no longer needs.
+//! The state, the residual and what corrects it stay in registers: results of one product are factors of the next as lanes
+//! hold them. LDS holds what waves share, and what a wave turns round for itself.
 
-use super::{ChunkCommon, ChunkParts, DecayForm, ScanPart, TilePart};
-use crate::element::{Dtype, Element};
+use super::{Accuracy, ChunkCommon, ChunkParts, DecayForm, ScanPart, TilePart};
+use crate::element::Element;
 use crate::lds_map::{LdsBuffer, LdsMap, Lifetime, Phase, Placement};
 
 /// Rows of a sub-chunk.
@@ -26,16 +25,13 @@ pub fn lds_buffers(
 ) -> Vec<LdsBuffer> {
     let mut list = List::new(common);
     if let Some(tile) = tile {
-        list.inputs(common, tile, scan.is_some());
+        list.gates(common, tile);
+        list.rows(common, tile);
         list.factors(common, tile);
-        list.triangle(tile, scan.is_some());
+        list.triangle(tile);
     }
-    if let Some(scan) = scan {
-        if tile.is_none() {
-            list.tiles(common);
-        }
-        list.decayed_keys(common, tile.is_some());
-        list.state(scan);
+    if scan.is_some() {
+        list.stage_tensors(common, tile.is_some());
     }
     list.buffers
 }
@@ -44,11 +40,12 @@ pub fn lds_buffers(
 struct List {
     buffers: Vec<LdsBuffer>,
     chunk: u32,
+    head_k: u32,
     /// Pitches of rows of K and of C 16-bit elements.
     pitch_k: u32,
     pitch_c: u32,
     tile: Element,
-    splits_tiles: bool,
+    accuracy: Accuracy,
 }
 
 /// A matrix by rows and pitch.
@@ -59,10 +56,11 @@ impl List {
         List {
             buffers: Vec::new(),
             chunk: common.chunk,
+            head_k: common.head_k,
             pitch_k: common.head_k.saturating_add(common.pad_dk),
             pitch_c: common.chunk.saturating_add(common.pad_cb),
             tile: Element::from(common.accuracy.tile_dtype()),
-            splits_tiles: common.accuracy.splits_tiles(),
+            accuracy: common.accuracy,
         }
     }
 
@@ -77,65 +75,76 @@ impl List {
         self.buffers.push(LdsBuffer { name, holds, element, rows, pitch, live });
     }
 
-    /// A 16-bit tile, with its low half where tiles are split.
+    /// A 16-bit tile, with its low half where it is split.
     fn pair(
         &mut self,
+        is_split: bool,
         names: [(&'static str, &'static str); 2],
         extent: Extent,
         live: (Phase, Phase),
     ) {
-        let halves = if self.splits_tiles { 2 } else { 1 };
+        let halves = if is_split { 2 } else { 1 };
         for name in names.into_iter().take(halves) {
             self.add(name, self.tile, extent, live);
         }
     }
 
-    fn inputs(&mut self, common: &ChunkCommon, tile: &TilePart, fused: bool) {
-        use Phase::{Cumulate, Products, Readout, Residual, Solve, Stage, Sweep, Update};
-        // Pairwise decays, and decays outside a product, need the inputs in the products.
-        let factored = tile.decay == DecayForm::FixedOffset;
-        let last = if factored { Sweep } else { Products };
-        let (gates, keys, decays) = match common.per_channel_gate() {
-            true => ((self.chunk, common.head_k), (self.chunk, common.head_k), common.head_k),
-            false => ((1, self.chunk), (self.chunk, self.pitch_k), 1),
-        };
-        let until = |late| if fused { late } else { last };
-        let input = Element::from(Dtype::Bf16);
-        self.add(("g", "gates, then their sums in log2"), Element::F32, gates, (Stage, last));
-        self.add(("k", "keys; fused: then GK"), input, keys, (Stage, until(Residual)));
-        self.add(("q", "queries; fused: then GQ"), input, keys, (Stage, until(Readout)));
-        if fused && self.splits_tiles {
-            self.add(("gk_low", "low half of GK"), self.tile, keys, (Sweep, Residual));
-            self.add(("gq_low", "low half of GQ"), self.tile, keys, (Sweep, Readout));
+    /// Sums of gates, and what becomes of them.
+    fn gates(&mut self, common: &ChunkCommon, tile: &TilePart) {
+        use Phase::{Products, Stage, Sweep};
+        let f32s = Element::F32;
+        if !common.per_channel_gate() {
+            let row = (1, self.chunk);
+            self.add(("g", "gates, then their sums in log2"), f32s, row, (Stage, Products));
+            self.add(("decay", "decay from the chunk's start"), f32s, row, (Stage, Sweep));
+            self.add(("rest", "decay to the chunk's end"), f32s, row, (Stage, Sweep));
+            return;
         }
+        let groups = common.row_groups();
+        let sums = (groups.saturating_mul(2), self.head_k.saturating_add(sums_pad(groups)));
+        self.add(("sums", "zeros, then sums of groups of rows"), f32s, sums, (Stage, Sweep));
+        let row = (1, self.head_k);
+        if tile.decay == DecayForm::FixedOffset {
+            self.add(("start", "decay from the start to the anchor"), f32s, row, (Stage, Sweep));
+        } else {
+            let sums = (self.chunk, self.head_k.saturating_add(4));
+            self.add(("g", "sums of gates in log2"), f32s, sums, (Sweep, Products));
+        }
+        self.add(("rest", "anchor to end: decay, or its log2"), f32s, row, (Stage, Sweep));
+    }
+
+    /// One number a row.
+    fn rows(&mut self, common: &ChunkCommon, tile: &TilePart) {
+        use Phase::{Products, Solve, Stage, Sweep};
         self.add(("beta", "step sizes"), Element::F32, (1, self.chunk), (Stage, Solve));
         if tile.qk_l2norm {
+            let squares = (self.chunk.saturating_mul(2), common.waves);
+            let shares = ("squares", "each wave's share of the squared lengths of k, then q");
+            self.add(shares, Element::F32, squares, (Stage, Sweep));
             for name in
                 [("k_norm", "inverse lengths of keys"), ("q_norm", "inverse lengths of queries")]
             {
-                self.add(name, Element::F32, (1, self.chunk), (Cumulate, last));
+                self.add(name, Element::F32, (1, self.chunk), (Sweep, Products));
             }
         }
-        let dec_last = if fused { Update } else { Sweep };
-        self.add(
-            ("gl", "sum of the last row; fused: then dec"),
-            Element::F32,
-            (1, decays),
-            (Cumulate, dec_last),
-        );
     }
 
     fn factors(&mut self, common: &ChunkCommon, tile: &TilePart) {
-        let (rows, others, first) = match tile.decay {
+        let live = (Phase::Sweep, Phase::Products);
+        if tile.decay != DecayForm::FixedOffset {
+            for name in [("k", "keys"), ("q", "queries")] {
+                self.add(name, Element::Bf16, (self.chunk, self.pitch_k), live);
+            }
+        }
+        let (rows, others) = match tile.decay {
             DecayForm::OutsideProduct => return,
-            DecayForm::FixedOffset => (self.chunk, self.chunk, Phase::Sweep),
+            DecayForm::FixedOffset => (self.chunk, self.chunk),
             // Off the diagonal only: the later sub-chunk against all rows before it.
             DecayForm::SubChunks => match self.chunk.saturating_sub(SUB_CHUNK) {
                 0 => return,
-                before => (SUB_CHUNK, before, Phase::Products),
+                before => (SUB_CHUNK, before),
             },
         };
-        let live = (first, Phase::Products);
         let halves = if common.accuracy.splits_factors() { 2 } else { 1 };
         let names = [
             [("x", "later keys times decay"), ("x_low", "low half of x")],
@@ -149,51 +158,44 @@ impl List {
         }
     }
 
-    fn triangle(&mut self, tile: &TilePart, fused: bool) {
-        use Phase::{Correct, Products, Readout, Solve, Store};
+    fn triangle(&mut self, tile: &TilePart) {
+        use Phase::{Products, Solve};
         let wide = (self.chunk, self.chunk.saturating_add(tile.pad_c));
-        let narrow = (self.chunk, self.pitch_c);
-        let until = |late, alone| if fused { late } else { alone };
+        let block = (self.chunk, tile.solve_block.saturating_add(tile.pad_c));
         self.add(("m", "T'"), Element::F32, wide, (Products, Solve));
-        let stored = until(Solve, Store);
-        self.add(("a", "A, from diag(beta) on"), Element::F32, wide, (Products, stored));
-        self.add(("aqk", "Aqk"), Element::F32, wide, (Products, stored));
-        let system = [
-            ("tb", "T' in 16 bits; fused: then A"),
-            ("tb_low", "low half of T'; fused: then of A"),
-        ];
-        self.pair(system, narrow, (Products, until(Correct, Solve)));
-        let solved = [
-            ("zs", "solved rows, transposed; fused: then Aqk"),
-            ("zs_low", "their low half; fused: then of Aqk"),
-        ];
-        self.pair(solved, narrow, (Solve, until(Readout, Solve)));
+        self.add(("a", "A"), Element::F32, wide, (Solve, Solve));
+        if tile.solve_block < self.chunk {
+            self.add(("p", "inverses of diagonal blocks"), Element::F32, block, (Solve, Solve));
+            self.add(("d", "A's diagonal blocks, transposed"), Element::F32, block, (Solve, Solve));
+        }
     }
 
-    /// The stage tensors that a scan kernel reads.
-    fn tiles(&mut self, common: &ChunkCommon) {
-        use Phase::{Correct, Readout, Residual, Stage, Update};
+    /// The stage tensors: what a scan reads.
+    fn stage_tensors(&mut self, common: &ChunkCommon, fused: bool) {
+        use Phase::{Products, Scan, Solve, Stage, Sweep};
         let (keys, square) = ((self.chunk, self.pitch_k), (self.chunk, self.pitch_c));
-        let decays = if common.per_channel_gate() { common.head_k } else { 1 };
-        self.pair([("gk", "GK"), ("gk_low", "low half of GK")], keys, (Stage, Residual));
-        self.pair([("gq", "GQ"), ("gq_low", "low half of GQ")], keys, (Stage, Readout));
-        self.pair([("a", "A"), ("a_low", "low half of A")], square, (Stage, Correct));
-        self.pair([("aqk", "Aqk"), ("aqk_low", "low half of Aqk")], square, (Stage, Readout));
-        self.add(("dec", "decay of the chunk"), Element::F32, (1, decays), (Stage, Update));
+        let from = |phase| if fused { phase } else { Stage };
+        let split = self.accuracy.splits_tiles();
+        let swept = (from(Sweep), Scan);
+        self.pair(split, [("gk", "GK"), ("gk_low", "low half of GK")], keys, swept);
+        self.pair(split, [("gq", "GQ"), ("gq_low", "low half of GQ")], keys, swept);
+        let solved = (from(Solve), Scan);
+        let steps = self.accuracy.splits_steps();
+        let name = if fused { "tb" } else { "a" };
+        let low = if fused { "tb_low" } else { "a_low" };
+        self.pair(steps, [(name, "A in 16 bits"), (low, "low half of A")], square, solved);
+        let names = [("aqk", "Aqk"), ("aqk_low", "low half of Aqk")];
+        self.pair(split, names, square, (from(Products), Scan));
+        let decays = if common.per_channel_gate() { self.head_k } else { 1 };
+        self.add(("dec", "decay of the chunk"), Element::F32, (1, decays), (Stage, Scan));
+        let turned = (self.head_k, self.pitch_c);
+        self.pair(split, [("kt", "Kt"), ("kt_low", "low half of Kt")], turned, swept);
     }
+}
 
-    fn decayed_keys(&mut self, common: &ChunkCommon, fused: bool) {
-        let first = if fused { Phase::Sweep } else { Phase::Stage };
-        let names = [("kt", "Kt"), ("kt_low", "low half of Kt")];
-        self.pair(names, (common.head_k, self.pitch_c), (first, Phase::Update));
-    }
-
-    fn state(&mut self, scan: &ScanPart) {
-        use Phase::{Mirror, Readout, Residual, Update};
-        let columns = scan.columns();
-        let state = [("s", "copy of the state, transposed"), ("s_low", "its low half")];
-        self.pair(state, (columns, self.pitch_k), (Mirror, Readout));
-        let corrected = [("r", "R, then V~, transposed"), ("r_low", "its low half")];
-        self.pair(corrected, (columns, self.pitch_c), (Residual, Update));
-    }
+/// Elements of padding behind a row of sums, so that the rows that a 128-bit read takes at once lie in other banks: a
+/// wave reads as many neighbouring columns of each as it has lanes in a group, four a lane.
+fn sums_pad(groups: u32) -> u32 {
+    let columns = 4 * (64 / groups.max(1));
+    if columns < 64 { columns } else { 0 }
 }

@@ -102,13 +102,14 @@ const KT: Stage = Stage { names: ["kt", "kt_low"], extent: transposed_keys };
 
 fn stages(common: &ChunkCommon, tensors: &[Stage], access: Access, role: Role) -> Vec<Argument> {
     let element = Element::from(common.accuracy.tile_dtype());
-    let halves = if common.accuracy.splits_tiles() { 2 } else { 1 };
     let of = |stage: &Stage| {
         let [rows, columns] = (stage.extent)(common);
         let shape = [CHUNKS, fixed("HV", common.value_heads), rows, columns];
-        stage.names.map(|name| buffer(name, element, access, role, &shape))
+        let halves = if common.accuracy.splits(stage.names[0]) { 2 } else { 1 };
+        let halves = stage.names.into_iter().take(halves);
+        halves.map(move |name| buffer(name, element, access, role, &shape))
     };
-    tensors.iter().flat_map(|stage| of(stage).into_iter().take(halves)).collect()
+    tensors.iter().flat_map(of).collect()
 }
 
 fn square(common: &ChunkCommon) -> [Axis; 2] {

@@ -5,7 +5,8 @@
 
 use super::ChunkSpec;
 
-/// Numbers in a row of the table of chunks: first token, valid rows (1 to C), sequence, index in the sequence.
+/// Numbers in a row of the table of chunks: first token, valid rows (1 to C), sequence, and batch, which is 0 as long as
+/// sequences are packed one behind the other.
 pub const CHUNK_ROW: u32 = 4;
 
 /// Numbers in a row of the table of sequences: first chunk, chunks.
@@ -29,10 +30,9 @@ impl ChunkTables {
         let mut start = 0u32;
         for (sequence, &length) in lengths.iter().enumerate() {
             let first = chunks.len();
-            for index in 0..length.div_ceil(chunk) {
-                let token = index * chunk;
+            for token in (0..length).step_by(chunk as usize) {
                 let rows = (length - token).min(chunk);
-                chunks.push([start + token, rows, sequence as u32, index].map(u32::cast_signed));
+                chunks.push([start + token, rows, sequence as u32, 0].map(u32::cast_signed));
             }
             sequences.push([first as i32, (chunks.len() - first) as i32]);
             start = start.saturating_add(length);
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn empty_sequences_have_a_row_and_no_chunk() {
         let tables = ChunkTables::new(&[0, 33, 0, 0, 16, 0], 16);
-        let want = [[0, 16, 1, 0], [16, 16, 1, 1], [32, 1, 1, 2], [33, 16, 4, 0]];
+        let want = [[0, 16, 1, 0], [16, 16, 1, 0], [32, 1, 1, 0], [33, 16, 4, 0]];
         assert_eq!(tables.chunks, want);
         assert_eq!(tables.sequences, [[0, 0], [0, 3], [3, 0], [3, 0], [3, 1], [4, 0]]);
         assert_eq!(chunk_count(&[0, 33, 0, 0, 16, 0], 16), 4);

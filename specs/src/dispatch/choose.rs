@@ -100,7 +100,7 @@ impl PrefillRequest {
             beta: self.beta,
             beta_dtype: self.beta_dtype,
             pad_c: 4,
-            solve_block: 8,
+            solve_block: 16,
             tile_atom_m: ATOM,
             lds_overlay: false,
         }

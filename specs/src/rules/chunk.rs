@@ -5,22 +5,19 @@ mod chunk_gate;
 mod chunk_heads;
 mod chunk_length;
 mod chunk_target;
-mod cumulate_groups;
 mod decay_form;
 mod gate_range;
 mod groups_per_cu;
 mod lds_bytes;
 mod lds_pitch;
 mod matrix_atoms;
-mod overlay_prefetch;
 mod problem_promises;
+mod row_groups;
 mod solve_blocks;
 mod split_pair;
 mod value_bound;
 mod value_panels;
 mod value_splits;
-mod wave_panels;
-mod zero_padding;
 
 use super::{
     gate_lower_bound, grid_size, head_groups, sizes, wave_count, wave_width, workgroup_size,
@@ -52,10 +49,8 @@ pub const CHUNK_TILE: &[Rule<KdaTileSpec>] = &[
     wave_count::rule(),
     wave_width::rule(),
     workgroup_size::rule(),
-    cumulate_groups::rule(),
-    wave_panels::rule(),
+    row_groups::rule(),
     lds_pitch::rule(),
-    zero_padding::rule(),
     lds_bytes::rule(),
     groups_per_cu::rule(),
 ];
@@ -76,7 +71,6 @@ pub const CHUNK_SCAN: &[Rule<KdaChunkScanSpec>] = &[
     workgroup_size::rule(),
     value_panels::rule(),
     lds_pitch::rule(),
-    zero_padding::rule(),
     lds_bytes::rule(),
     groups_per_cu::rule(),
 ];
@@ -101,12 +95,9 @@ pub const CHUNK_FUSED: &[Rule<KdaChunkFusedSpec>] = &[
     wave_count::rule(),
     wave_width::rule(),
     workgroup_size::rule(),
-    cumulate_groups::rule(),
-    wave_panels::rule(),
+    row_groups::rule(),
     value_panels::rule(),
-    overlay_prefetch::rule(),
     lds_pitch::rule(),
-    zero_padding::rule(),
     lds_bytes::rule(),
     groups_per_cu::rule(),
 ];
@@ -200,7 +191,7 @@ pub(crate) mod fixtures {
             beta: BetaForm::Given,
             beta_dtype: Dtype::Bf16,
             pad_c: 4,
-            solve_block: 8,
+            solve_block: 16,
             tile_atom_m: 16,
             lds_overlay: false,
         };

@@ -7,7 +7,7 @@ use inkwell::module::{Linkage, Module};
 use inkwell::values::{BasicValue, BasicValueEnum, InstructionValue, IntValue, PointerValue};
 
 use super::{Lowering, malformed};
-use crate::binding::{FenceOrder, Wrapping, byte_offset, workgroup_fence};
+use crate::binding::{FenceOrder, Wrapping, agent_atomic_or, byte_offset, workgroup_fence};
 use crate::error::CompileError;
 use crate::module::LDS;
 
@@ -60,6 +60,13 @@ impl<'ctx> Lowering<'ctx, '_> {
         let pointer = self.address(address)?;
         let store = self.builder.build_store(pointer, self.value(value)?)?;
         set_alignment(store, address.align_bytes)
+    }
+
+    /// Monotonic at agent scope. At system scope LLVM would expand it to a loop of exchanges, as memory behind PCIe
+    /// needs ("AMDGPUUsage", atomic metadata). An atomic's alignment is its natural one.
+    pub(super) fn atomic_or(&self, address: &Address, value: Value) -> Result<(), CompileError> {
+        let (pointer, value) = (self.address(address)?, self.int(value)?);
+        Ok(agent_atomic_or(self.context, &self.builder, pointer, value)?)
     }
 
     pub(super) fn pointer_add(

@@ -11,6 +11,8 @@ pub(super) enum Rounding {
     Bf16Pair,
     /// One f16.
     F16,
+    /// A high and a low f16.
+    F16Pair,
 }
 
 /// A matrix of rounded values, the summed axis fastest.
@@ -25,11 +27,13 @@ impl Operand {
     pub(super) fn new(rounding: Rounding, values: impl IntoIterator<Item = f32>) -> Operand {
         let values = values.into_iter();
         let bf16 = |x: f32| bf16::from_f32(x).to_f32();
+        let f16 = |x: f32| f16::from_f32(x).to_f32();
         match rounding {
             Rounding::Bf16 => Operand { high: values.map(bf16).collect(), low: None },
-            Rounding::F16 => {
-                let high = values.map(|x| f16::from_f32(x).to_f32()).collect();
-                Operand { high, low: None }
+            Rounding::F16 => Operand { high: values.map(f16).collect(), low: None },
+            Rounding::F16Pair => {
+                let (high, low) = values.map(|x| (f16(x), f16(x - f16(x)))).unzip();
+                Operand { high, low: Some(low) }
             }
             Rounding::Bf16Pair => {
                 let (high, low) = values.map(|x| (bf16(x), bf16(x - bf16(x)))).unzip();

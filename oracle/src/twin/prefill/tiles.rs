@@ -32,12 +32,28 @@ fn factors(accuracy: Accuracy) -> Rounding {
     if accuracy.splits_factors() { Rounding::Bf16Pair } else { Rounding::Bf16 }
 }
 
-/// Rounding of every other operand.
+/// Rounding of GK, GQ, Kt and Aqk.
 fn tiles(accuracy: Accuracy) -> Rounding {
     match accuracy {
         Accuracy::Bf16 => Rounding::Bf16,
         Accuracy::Bf16Split => Rounding::Bf16Pair,
         Accuracy::F16 { .. } => Rounding::F16,
+    }
+}
+
+/// Rounding of A and S.
+fn steps(accuracy: Accuracy) -> Rounding {
+    match accuracy {
+        Accuracy::Bf16 => Rounding::Bf16,
+        Accuracy::Bf16Split | Accuracy::F16 { .. } => residuals(accuracy),
+    }
+}
+
+/// Rounding of R and Ṽ.
+fn residuals(accuracy: Accuracy) -> Rounding {
+    match accuracy {
+        Accuracy::Bf16 | Accuracy::Bf16Split => Rounding::Bf16Pair,
+        Accuracy::F16 { .. } => Rounding::F16Pair,
     }
 }
 
@@ -157,30 +173,37 @@ impl Rows {
         (akk, aqk)
     }
 
-    /// A by blocks: matrix operations take off what earlier blocks contribute, substitution the rest.
+    /// A by blocks: inverses of the diagonal's by substitution, what lies below them by matrix operations in f32.
     fn inverse(&self, system: &[f32], form: &Form) -> Vec<f32> {
-        let n = self.len();
+        let (n, block) = (self.len(), form.solve_block);
         let system = |i: usize, j: usize| system[i * n + j];
+        let mut inverses = vec![0.0; n * n];
         let mut a = vec![0.0; n * n];
-        for first in (0..n).step_by(form.solve_block) {
-            let rows = first..n.min(first + form.solve_block);
-            let mut known = vec![0.0; rows.len() * n];
-            let left = rows.clone().flat_map(|i| (0..first).map(move |j| system(i, j)));
-            let solved = (0..n * first).map(|index| a[index % first * n + index / first]);
-            let rounding = tiles(form.accuracy);
-            accumulate(
-                &mut known,
-                &Operand::new(rounding, left),
-                &Operand::new(rounding, solved),
-                first,
-            );
-            for i in rows {
-                for column in 0..=i {
-                    let start = if column == i { self.beta[i] } else { 0.0 };
-                    let start = start - known[(i - first) * n + column];
-                    let inside = first.max(column)..i;
-                    a[i * n + column] = inside
-                        .fold(start, |sum, j| (-system(i, j)).mul_add(a[j * n + column], sum));
+        for i in 0..n {
+            let first = i - i % block;
+            for j in first..=i {
+                let start = if i == j { 1.0 } else { 0.0 };
+                inverses[i * n + j] = (first.max(j)..i)
+                    .fold(start, |sum, m| (-system(i, m)).mul_add(inverses[m * n + j], sum));
+                a[i * n + j] = inverses[i * n + j] * self.beta[j];
+            }
+        }
+        for first in (block..n).step_by(block) {
+            let rows = first..n.min(first + block);
+            for column in 0..first {
+                let diagonal = column - column % block;
+                let known: Vec<f32> = rows
+                    .clone()
+                    .map(|i| {
+                        (diagonal..first)
+                            .fold(0.0, |sum, m| system(i, m).mul_add(a[m * n + column], sum))
+                    })
+                    .collect();
+                for i in rows.clone() {
+                    let sum = rows.clone().zip(&known).take(i - first + 1);
+                    let sum =
+                        sum.fold(0.0, |sum, (m, known)| inverses[i * n + m].mul_add(*known, sum));
+                    a[i * n + column] = -sum;
                 }
             }
         }
@@ -192,25 +215,26 @@ impl Tiles {
     /// O of the rows, [rows, V]; the state `s`, [K, V], goes one chunk on.
     pub(super) fn scan(&self, form: &Form, s: &mut [f32]) -> Vec<f32> {
         let (n, k, v) = (self.rows, self.head_k, self.head_v);
-        let rounding = tiles(form.accuracy);
         let lower = |x: &[f32]| -> Vec<f32> {
             (0..n * n).map(|index| if index % n <= index / n { x[index] } else { 0.0 }).collect()
         };
         // The transpose of rows of V, as an operand.
-        let turned = |x: &[f32], rows: usize| {
+        let turned = |x: &[f32], rows: usize, rounding| {
             Operand::new(rounding, (0..v * rows).map(|i| x[i % rows * v + i / rows]))
         };
-        let mirror = turned(s, k);
+        let (of_steps, of_residuals) = (steps(form.accuracy), residuals(form.accuracy));
+        let mirror = turned(s, k, of_steps);
         let mut seen = vec![0.0; n * v];
         accumulate(&mut seen, &self.gk, &mirror, k);
         let residual: Vec<f32> = self.v.iter().zip(&seen).map(|(v, seen)| v - seen).collect();
         let mut corrected = vec![0.0; n * v];
-        let a = Operand::new(rounding, lower(&self.a));
-        accumulate(&mut corrected, &a, &turned(&residual, n), n);
-        let corrected = turned(&corrected, n);
+        let a = Operand::new(of_steps, lower(&self.a));
+        accumulate(&mut corrected, &a, &turned(&residual, n, of_residuals), n);
+        let corrected = turned(&corrected, n, of_residuals);
         let mut o = vec![0.0; n * v];
         accumulate(&mut o, &self.gq, &mirror, k);
-        accumulate(&mut o, &Operand::new(rounding, lower(&self.aqk)), &corrected, n);
+        let aqk = Operand::new(tiles(form.accuracy), lower(&self.aqk));
+        accumulate(&mut o, &aqk, &corrected, n);
         s.iter_mut().enumerate().for_each(|(i, s)| *s *= self.dec[i / v]);
         accumulate(s, &self.kt, &corrected, n);
         o

@@ -1,7 +1,8 @@
-//! With `decay = "fixed_offset"`, the anchor's offset `½·(C − 1)·|bound|·log2 e`, rounded up to an integer, is
-//! at most 126. Decay factors reach 2 to the power of plus and minus the offset; beyond 126 they leave the
-//! normal range of f32 and bf16, and clamping them would give finite, wrong outputs. The bound is
-//! `gate_lower_bound_nats`: finite, and at most 0.
+//! With `decay = "fixed_offset"`, the anchor's offset `½·(C − 1)·|bound|·log2 e`, rounded up to an integer, plus the
+//! larger of `|bound|·log2 e` and 12 is at most 126. Decay factors reach 2 to the power of plus and minus the
+//! offset, the decay from the chunk's start to the anchor one token more, and keys down to 2^−12 times the least factor
+//! must be normal: beyond 126 they leave the normal range of f32 and bf16, and clamping them would give finite,
+//! wrong outputs. The bound is `gate_lower_bound_nats`: finite, and at most 0.
 
 use crate::chunk::{ChunkParts, DecayForm, TilePart, half_span};
 use crate::rule::{Rule, Violation};
@@ -9,8 +10,11 @@ use crate::rules::gate_lower_bound::BoundedGate;
 
 const ID: &str = "gate_range";
 
-/// Largest offset in units of log2.
-const MAX_OFFSET: f64 = 126.0;
+/// Largest exponent in units of log2.
+const MAX_EXPONENT: f64 = 126.0;
+
+/// What keys may be below one, in units of log2.
+const KEY_RANGE: f64 = 12.0;
 
 /// Longest chunk with one anchor; `decay_form` refuses longer ones.
 const MAX_ROWS: u32 = 32;
@@ -30,8 +34,29 @@ fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
     let chunk = spec.common().chunk;
     let is_anchored = tile.decay == DecayForm::FixedOffset && chunk <= MAX_ROWS;
     let offset = tile.anchor_offset_log2(chunk).filter(|_| is_anchored);
-    let beyond = offset.filter(|offset| f64::from(*offset) > MAX_OFFSET);
+    let beyond = offset.filter(|_| exponent(chunk, f64::from(bound)) > MAX_EXPONENT);
     beyond.map(|offset| out_of_range(tile, chunk, bound, offset)).into_iter().collect()
+}
+
+/// The furthest that an exponent gets from zero.
+fn exponent(chunk: u32, bound: f64) -> f64 {
+    let step = bound.abs() * std::f64::consts::LOG2_E;
+    (half_span(chunk) * step).ceil() + step.max(KEY_RANGE)
+}
+
+/// The largest legal bound without its sign, in thousandths, rounded towards zero: the exponent grows with it.
+fn most(chunk: u32) -> f64 {
+    let legal = |thousandths: u32| {
+        // As it will be read: an f32.
+        let bound = (f64::from(thousandths) / 1000.0) as f32;
+        exponent(chunk, f64::from(bound)) <= MAX_EXPONENT
+    };
+    let (mut low, mut high) = (0, 200_000);
+    while low + 1 < high {
+        let middle = (low + high) / 2;
+        if legal(middle) { low = middle } else { high = middle }
+    }
+    f64::from(low) / 1000.0
 }
 
 fn no_bound(bound: f32) -> Violation {
@@ -47,14 +72,12 @@ fn no_bound(bound: f32) -> Violation {
 }
 
 fn out_of_range(tile: &TilePart, chunk: u32, bound: f32, offset: u32) -> Violation {
-    let most = MAX_OFFSET / (half_span(chunk) * std::f64::consts::LOG2_E);
-    // Rounded towards zero, so that the shown bound is legal.
-    let most = (most * 1000.0).floor() / 1000.0;
+    let (most, reach) = (most(chunk), exponent(chunk, f64::from(bound)));
     Violation {
         rule: ID,
         field: "gate_lower_bound_nats",
-        got: format!("{bound:?}, an offset of {offset}"),
-        limit: format!("-{most:.3} nats at chunk = {chunk}, an offset of {MAX_OFFSET}"),
+        got: format!("{bound:?}, an offset of {offset} and exponents to {reach:.1}"),
+        limit: format!("-{most:.3} nats at chunk = {chunk}, exponents to {MAX_EXPONENT}"),
         unit: "nats a token, log2 units",
         source: "exponent range of f32 and bf16; closed form in docs/kernels/kda.md",
         hint: format!(
@@ -79,7 +102,7 @@ mod tests {
     #[test]
     fn accepts_up_to_the_closed_form() {
         for (bound, chunk, offset) in
-            [(-5.0, 32, 112), (-5.634, 32, 126), (-11.644, 16, 126), (0.0, 32, 0), (-5.0, 16, 55)]
+            [(-5.0, 32, 112), (-5.097, 32, 114), (-10.258, 16, 111), (0.0, 32, 0), (-5.0, 16, 55)]
         {
             let spec = bounded(bound, chunk);
             assert_eq!(spec.check(), [], "{bound} at {chunk}");
@@ -90,10 +113,10 @@ mod tests {
     #[test]
     fn refuses_more_with_both_numbers() {
         for (bound, chunk, offset, most) in
-            [(-5.64, 32, 127, "-5.634"), (-8.0, 32, 179, "-5.634"), (-11.7, 16, 127, "-11.644")]
+            [(-5.1, 32, 115, "-5.097"), (-8.0, 32, 179, "-5.097"), (-11.7, 16, 127, "-10.258")]
         {
-            let got = format!("got {bound:?}, an offset of {offset}");
-            let limit = format!("limit {most} nats at chunk = {chunk}, an offset of 126");
+            let got = format!("got {bound:?}, an offset of {offset} and");
+            let limit = format!("limit {most} nats at chunk = {chunk}, exponents to 126");
             let words = [got.as_str(), &limit, "sub_chunks"];
             let field = "gate_lower_bound_nats";
             refused(&bounded(bound, chunk).check(), "gate_range", field, &words);
@@ -102,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_shown_limits_are_legal_and_tight() {
-        for (chunk, most) in [(32, 5.634f32), (16, 11.644)] {
+        for (chunk, most) in [(32, 5.097f32), (16, 10.258)] {
             assert_eq!(bounded(-most, chunk).check(), []);
             assert_eq!(bounded(-most - 0.002, chunk).check().len(), 1);
         }

@@ -59,9 +59,14 @@ mod tests {
 
     #[test]
     fn refuses_more_than_fit_in_whole_granules() {
-        let words = ["got 3", "1 to 2: 78464 bytes take 79360 of 163840"];
-        refused(&tiles(3).check(), "groups_per_cu", "min_groups_per_cu", &words);
-        let common = ChunkCommon { min_groups_per_cu: 2, ..fused().common };
+        let total = tiles(1).lds_map().total_bytes();
+        let allocated = total.next_multiple_of(1280);
+        let fit = 163_840 / allocated;
+        let words = [format!("1 to {fit}: {total} bytes take {allocated} of 163840")];
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let more = fit as u32 + 1;
+        refused(&tiles(more).check(), "groups_per_cu", "min_groups_per_cu", &words);
+        let common = ChunkCommon { min_groups_per_cu: 2, pad_dk: 72, ..fused().common };
         let spec = KdaChunkFusedSpec { common, ..fused() };
         refused(&spec.check(), "groups_per_cu", "min_groups_per_cu", &["got 2", "1 to 1", "take"]);
     }

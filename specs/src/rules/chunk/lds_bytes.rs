@@ -36,37 +36,40 @@ mod tests {
     use crate::rules::fixtures::refused;
 
     fn whole(accuracy: Accuracy) -> KdaChunkFusedSpec {
-        let common = ChunkCommon { accuracy, waves: 8, checked: true, ..fused().common };
-        let scan = ScanPart { value_splits: 1, ..fused().scan };
+        let common = ChunkCommon { accuracy, waves: 4, checked: true, ..fused().common };
+        let scan = ScanPart { value_splits: 1, scan_atom_m: 32, ..fused().scan };
         KdaChunkFusedSpec { common, scan, ..fused() }
     }
 
     #[test]
     fn accepts_what_fits() {
-        assert_eq!(whole(Accuracy::Bf16).lds_map().total_bytes(), 133_760);
-        assert_eq!(whole(Accuracy::Bf16).check(), []);
-        let f16 = whole(Accuracy::F16 { value_bound: 100.0 });
-        assert_eq!(f16.lds_map().total_bytes(), 159_872);
-        assert_eq!(f16.check(), []);
+        for accuracy in [Accuracy::Bf16, Accuracy::Bf16Split, Accuracy::F16 { value_bound: 100.0 }]
+        {
+            assert_eq!(whole(accuracy).check(), []);
+        }
     }
 
     #[test]
-    fn refuses_the_fused_split_form_with_its_bytes() {
-        let words = ["got 236672", "at most 163840 on gfx950", "bytes of LDS"];
-        refused(&whole(Accuracy::Bf16Split).check(), "lds_bytes", "accuracy", &words);
+    fn refuses_what_does_not_fit_with_its_bytes() {
+        let common = ChunkCommon { pad_dk: 136, ..whole(Accuracy::Bf16Split).common };
+        let spec = KdaChunkFusedSpec { common, ..whole(Accuracy::Bf16Split) };
+        let got = format!("got {}", spec.lds_map().total_bytes());
+        let words = [got.as_str(), "at most 163840 on gfx950", "lds_overlay = true takes"];
+        refused(&spec.check(), "lds_bytes", "accuracy", &words);
     }
 
     #[test]
-    fn refuses_64_rows_without_overlay() {
-        let common = ChunkCommon { chunk: 64, ..tile().common };
-        let of = |lds_overlay| KdaTileSpec {
-            common,
+    fn an_overlay_may_fit_where_buffers_apart_do_not() {
+        let of = |pad_cb, lds_overlay| KdaTileSpec {
+            common: ChunkCommon {
+                chunk: 64,
+                pad_cb,
+                accuracy: Accuracy::Bf16Split,
+                ..tile().common
+            },
             tile: TilePart { decay: DecayForm::SubChunks, lds_overlay, ..tile().tile },
         };
-        assert_eq!(of(true).check(), []);
-        let words = ["got 166912", "lds_overlay = true takes"];
-        let wide = ChunkCommon { pad_cb: 40, ..common };
-        let spec = KdaTileSpec { common: wide, ..of(false) };
-        refused(&spec.check(), "lds_bytes", "accuracy", &words);
+        assert_eq!(of(8, true).check(), []);
+        assert!(of(8, true).lds_map().total_bytes() < of(8, false).lds_map().total_bytes());
     }
 }

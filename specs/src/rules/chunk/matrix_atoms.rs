@@ -1,5 +1,5 @@
-//! `tile_atom_m` and `scan_atom_m` are 16 or 32, the rows of the target's matrix operations, and
-//! `tile_atom_m` divides the chunk. A panel of a product is one operation high.
+//! `tile_atom_m` and `scan_atom_m` are 16 or 32, the rows of the target's matrix operations, and divide the chunk:
+//! a chunk's rows are whole operations of the products of keys and of the scan.
 
 use crate::chunk::ChunkParts;
 use crate::rule::{Rule, Violation};
@@ -22,13 +22,14 @@ fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
     let chunk = spec.common().chunk;
     let tile = spec.tile().map(|tile| tile.tile_atom_m);
     let tile = tile.filter(|m| !LEGAL.contains(m) || !chunk.is_multiple_of(*m));
-    let scan = spec.scan().map(|scan| scan.scan_atom_m).filter(|m| !LEGAL.contains(m));
-    let tile = tile.map(|m| {
+    let scan = spec.scan().map(|scan| scan.scan_atom_m);
+    let scan = scan.filter(|m| !LEGAL.contains(m) || !chunk.is_multiple_of(*m));
+    let violation = |field: &'static str, m: u32| {
         let limit = format!("16 or 32, a divisor of chunk = {chunk}");
-        violation("tile_atom_m", m, limit, if chunk >= 32 && m > 24 { 32 } else { 16 })
-    });
-    let scan = scan
-        .map(|m| violation("scan_atom_m", m, "16 or 32".to_owned(), if m > 24 { 32 } else { 16 }));
+        violation(field, m, limit, if chunk >= 32 && m > 24 { 32 } else { 16 })
+    };
+    let tile = tile.map(|m| violation("tile_atom_m", m));
+    let scan = scan.map(|m| violation("scan_atom_m", m));
     tile.into_iter().chain(scan).collect()
 }
 
@@ -76,5 +77,10 @@ mod tests {
         }
         let spec = KdaChunkScanSpec { scan: ScanPart { scan_atom_m: 4, ..scan().scan }, ..scan() };
         refused(&spec.check(), "matrix_atoms", "scan_atom_m", &["got 4", "scan_atom_m = 16"]);
+        let common = ChunkCommon { chunk: 16, ..scan().common };
+        let high = ScanPart { scan_atom_m: 32, value_splits: 1, ..scan().scan };
+        let spec = KdaChunkScanSpec { common, scan: high };
+        let words = ["got 32", "a divisor of chunk = 16"];
+        refused(&spec.check(), "matrix_atoms", "scan_atom_m", &words);
     }
 }

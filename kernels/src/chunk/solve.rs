@@ -1,0 +1,95 @@
+//! The triangular system: `A = (I + T')⁻¹ diag(β)` in f32, by one wave.
+//!
+//! Blocks on the diagonal are inverted together, a lane a column, by substitution; matrix operations in f32 take care of
+//! what lies below them.
+
+use dsl::ir::Scalar;
+use dsl::{Atom, Expr, Factor, Held};
+
+use super::tile::Tile;
+
+/// Rows of the f32 matrix operation.
+const ATOM_M: u32 = 16;
+/// Terms of its sums.
+const ATOM_K: u32 = 4;
+
+impl<'k> Tile<'k, '_> {
+    /// A to the stage, from T' and β in LDS.
+    pub(crate) fn solve(&self) {
+        self.diagonal_blocks();
+        let (chunk, block) = (self.spec.common.chunk, self.spec.tile.solve_block);
+        if block < chunk {
+            let atom = self.k.matrix_atom(Scalar::F32, ATOM_M, ATOM_K);
+            (0..chunk / block - 1).for_each(|column| self.below_diagonal(atom, column));
+        }
+        self.store_solved();
+    }
+
+    /// Every block of the diagonal: its inverse, and that times β.
+    fn diagonal_blocks(&self) {
+        let (k, chunk, block) = (self.k, self.spec.common.chunk, self.spec.tile.solve_block);
+        let (triangle, steps, solved) =
+            (self.lds.view("m"), self.lds.view("beta"), self.lds.view("a"));
+        let column = k.lane_id() & (chunk - 1) as i32;
+        let (first, inside) = (column & -(block as i32), column & (block - 1) as i32);
+        let mut rows: Vec<Expr<'k>> = Vec::with_capacity(block as usize);
+        for row in 0..block {
+            let mut sum = inside.eq(row as i32).select(k.f32(1.0), 0.0);
+            let factors = triangle.load_run(((first, row), first), row);
+            for (factor, earlier) in factors.into_iter().zip(&rows) {
+                sum = (-factor).fma(*earlier, sum);
+            }
+            rows.push(sum);
+        }
+        let step = steps.load((0, column));
+        let stepped: Vec<_> = rows.iter().map(|row| *row * step).collect();
+        k.if_(k.lane_id().lt_u(chunk), || {
+            for (row, value) in (0..).zip(&stepped) {
+                solved.store(((first, row), column), *value);
+            }
+            let Some(inverses) = self.lds.find("p") else { return };
+            for (row, value) in (0..).zip(&rows) {
+                inverses.store(((first, row), inside), *value);
+            }
+            self.lds.view("d").store_run((column, 0), &stepped);
+        });
+    }
+
+    /// The blocks of a column below the diagonal, from top to bottom: `−P Σ T' A` over those above.
+    fn below_diagonal(&self, atom: Atom<'k>, column: u32) {
+        let (chunk, block) = (self.spec.common.chunk, self.spec.tile.solve_block);
+        let at = |name: &str, row: u32, column: u32| {
+            self.lds.view(name).window([row * block, column * block])
+        };
+        let zeros = || atom.zero_tile(block, block);
+        let mut known: Vec<Held<'k>> = Vec::new();
+        for row in column + 1..chunk / block {
+            let (left, diagonal) = (at("m", row, column), at("d", column, 0));
+            let (left, diagonal) = (Factor::Stored(&left), Factor::Stored(&diagonal));
+            let mut sum = zeros().add_factors(left, diagonal, block);
+            for (above, known) in (column + 1..).zip(&known) {
+                let left = at("m", row, above);
+                sum = sum.add_factors(Factor::Stored(&left), Factor::Held(known), block);
+            }
+            let (inverse, sum) = (at("p", row, 0), sum.held(atom, |x| x));
+            let solved = zeros().add_factors(Factor::Stored(&inverse), Factor::Held(&sum), block);
+            let solved = solved.map_vectors(|x| -x);
+            known.push(solved.held(atom, |x| x));
+            solved.store(&at("a", row, column));
+        }
+    }
+
+    /// A in the stage's type, zeros above the blocks of the diagonal.
+    fn store_solved(&self) {
+        let (k, chunk, block) = (self.k, self.spec.common.chunk, self.spec.tile.solve_block);
+        let solved = self.lds.view("a");
+        k.wave_vectors(chunk, chunk, 8).for_each(|row, column| {
+            let diagonal = row & -(block as i32);
+            let beyond = (diagonal + (block - 1) as i32).lt_u(column);
+            let value = solved.load_vector([row, beyond.select(diagonal, column)], 8);
+            let zeros = k.constant(value.ty(), 0);
+            let value = if block < chunk { beyond.select(zeros, value) } else { value };
+            self.to.a.store(row, column, value);
+        });
+    }
+}

@@ -1,0 +1,271 @@
+//! Specs and problems of prefill, and what their kernels' results are measured by.
+
+use oracle::inputs::{GatePattern, GateRange, PrefillGates, PrefillSample, prefill};
+use oracle::measure::{floor, rmse_ratio, triangle_rmse_ratios};
+use oracle::prefill::{Beta, Problem, serial, tile};
+use oracle::{DeltaShape, GateInput};
+use specs::chunk::{
+    Accuracy, BetaForm, ChunkCommon, ChunkGate, DecayForm, ScanPart, TilePart, TokenLayout,
+};
+use specs::{
+    Dtype, Family, Gate, HeadMap, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, StateLayout,
+    Target,
+};
+
+use crate::launch::{Run, run};
+
+/// What varies between the tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    pub family: Family,
+    pub accuracy: Accuracy,
+    pub key_heads: u32,
+    pub value_heads: u32,
+    pub chunk: u32,
+    pub head_k: u32,
+    pub head_v: u32,
+    pub value_splits: u32,
+    pub state_layout: StateLayout,
+    /// Gates and step sizes are made from raw ones.
+    pub raw: Option<Raw>,
+    pub qk_l2norm: bool,
+    pub prefetch: bool,
+    pub layout: TokenLayout,
+    /// Sub-chunks, whatever the gates are.
+    pub sub_chunks: bool,
+    pub checked: bool,
+    /// Rows of all matrix operations.
+    pub atom_m: u32,
+    pub overlay: bool,
+    pub initial_state: bool,
+    pub numerics: emulator::Numerics,
+    /// Whether bytes and LDS clocks are counted.
+    pub counted: bool,
+}
+
+/// How gates and step sizes are made: bounded sigmoid (KDA) or softplus (Gated DeltaNet).
+#[derive(Clone, Copy, Debug)]
+pub struct Raw {
+    pub range: GateRange,
+    pub dt_bias: bool,
+    pub beta: BetaForm,
+}
+
+/// The least log decay of the bounded sigmoid, and what given gates of KDA promise.
+pub const LEAST_GATE: f32 = -5.0;
+
+pub const KDA: Case = Case {
+    family: Family::Kda,
+    accuracy: Accuracy::Bf16,
+    key_heads: 1,
+    value_heads: 2,
+    chunk: 32,
+    head_k: 128,
+    head_v: 64,
+    value_splits: 1,
+    state_layout: StateLayout::KFirst,
+    raw: None,
+    qk_l2norm: false,
+    prefetch: true,
+    layout: TokenLayout::TokenMajor,
+    sub_chunks: false,
+    checked: false,
+    atom_m: 16,
+    overlay: false,
+    initial_state: true,
+    numerics: emulator::Numerics::FmaSequential,
+    counted: false,
+};
+
+impl Case {
+    pub fn common(&self, waves: u32) -> ChunkCommon {
+        ChunkCommon {
+            family: self.family,
+            target: Target::Gfx950,
+            accuracy: self.accuracy,
+            value_heads: self.value_heads,
+            head_k: self.head_k,
+            dtype: Dtype::Bf16,
+            chunk: self.chunk,
+            layout: self.layout,
+            varlen: true,
+            checked: self.checked,
+            // What keeps rows that are read at once in banks of their own (docs/kernels/kda.md, LDS).
+            pad_dk: if self.atom_m == 16 { 16 } else { 8 },
+            pad_cb: if self.atom_m == 16 && self.chunk > 16 { 16 } else { 8 },
+            min_groups_per_cu: 1,
+            waves,
+            wave_width: 64,
+        }
+    }
+
+    pub fn tile(&self) -> KdaTileSpec {
+        let lower_bound_nats = LEAST_GATE;
+        let gate = match (self.family, self.raw.map(|raw| raw.dt_bias)) {
+            (Family::Kda, None) => ChunkGate::LogDecayPerChannel { lower_bound_nats },
+            (Family::Kda, Some(dt_bias)) if self.sub_chunks => ChunkGate::Softplus { dt_bias },
+            (Family::Kda, Some(dt_bias)) => ChunkGate::BoundedSigmoid { lower_bound_nats, dt_bias },
+            (Family::Gdn, None) => ChunkGate::LogDecayPerHead,
+            (Family::Gdn, Some(dt_bias)) => ChunkGate::Softplus { dt_bias },
+        };
+        let decay = match self.family {
+            Family::Kda if self.sub_chunks => DecayForm::SubChunks,
+            Family::Kda => DecayForm::FixedOffset,
+            Family::Gdn => DecayForm::OutsideProduct,
+        };
+        let tile = TilePart {
+            gate,
+            decay,
+            key_heads: self.key_heads,
+            head_map: HeadMap::Grouped,
+            qk_l2norm: self.qk_l2norm,
+            beta: self.raw.map_or(BetaForm::Given, |raw| raw.beta),
+            beta_dtype: Dtype::Bf16,
+            pad_c: 4,
+            solve_block: 16,
+            tile_atom_m: self.atom_m,
+            lds_overlay: self.overlay,
+        };
+        KdaTileSpec { common: self.common(4), tile }
+    }
+
+    pub fn scan(&self) -> KdaChunkScanSpec {
+        let scan = ScanPart {
+            head_v: self.head_v,
+            value_splits: self.value_splits,
+            state_layout: self.state_layout,
+            initial_state: self.initial_state,
+            final_state: true,
+            scan_atom_m: self.atom_m,
+            prefetch: self.prefetch,
+        };
+        let waves = self.head_v / self.value_splits / self.atom_m;
+        KdaChunkScanSpec { common: self.common(waves), scan }
+    }
+
+    /// Of the scan kernel's waves.
+    pub fn fused(&self) -> KdaChunkFusedSpec {
+        let KdaChunkScanSpec { common, scan } = self.scan();
+        KdaChunkFusedSpec { common, tile: self.tile().tile, scan }
+    }
+
+    pub fn problem(&self, ends: &[i64], gates: GatePattern, beta: (f64, f64)) -> Problem {
+        let shape = DeltaShape {
+            batch: 1,
+            tokens: *ends.last().expect("ends") as usize,
+            key_heads: self.key_heads as usize,
+            value_heads: self.value_heads as usize,
+            head_k: self.head_k as usize,
+            head_v: self.head_v as usize,
+            head_map: HeadMap::Grouped,
+            state_layout: self.state_layout,
+            per_channel_gate: self.family == Family::Kda,
+        };
+        let gates = PrefillGates::Given(gates);
+        let sample = PrefillSample { gates, beta, initial_state: self.initial_state, seed: 7 };
+        let given = prefill(shape, Some(ends.to_vec()), Dtype::Bf16, &sample);
+        let Some(raw) = self.raw else { return given };
+        let gate = match self.family {
+            Family::Kda if self.sub_chunks => Gate::Softplus,
+            Family::Kda => Gate::BoundedSigmoid { lower_bound_nats: LEAST_GATE },
+            Family::Gdn => Gate::Softplus,
+        };
+        let sample = PrefillSample { gates: PrefillGates::Raw(gate, raw.range), ..sample };
+        let mut problem = prefill(shape, Some(ends.to_vec()), Dtype::Bf16, &sample);
+        let step = problem.beta.stored().clone();
+        problem.beta = match raw.beta {
+            BetaForm::Given => Beta::Given(step),
+            BetaForm::Sigmoid => Beta::Sigmoid(step),
+            BetaForm::TwiceSigmoid => Beta::TwiceSigmoid(step),
+        };
+        if let (GateInput::Softplus(raw) | GateInput::BoundedSigmoid { raw, .. }, false) =
+            (&mut problem.gate, raw.dt_bias)
+        {
+            raw.dt_bias.fill(0.0);
+        }
+        problem
+    }
+}
+
+/// How far results may be from float64, as `rmse_ratio`.
+#[derive(Debug)]
+pub struct Limits {
+    pub o: f64,
+    pub state: f64,
+    /// Of every stage tensor; A and Aqk below and on their diagonals apart.
+    pub tiles: f64,
+}
+
+impl Case {
+    /// `docs/kernels/kda.md`, accuracy; `floor` is what rounding the reference to bf16 costs.
+    pub fn limits(&self, floor: f64) -> Limits {
+        match self.accuracy {
+            Accuracy::Bf16 => Limits { o: 4.4e-3, state: 3.6e-3, tiles: 4e-3 },
+            Accuracy::Bf16Split => Limits { o: 1.12 * floor, state: 0.9e-3, tiles: 1e-4 },
+            Accuracy::F16 { .. } => Limits { o: 1.12 * floor, state: 0.5e-3, tiles: 5e-4 },
+        }
+    }
+}
+
+/// How far a run was from float64.
+pub struct Measured {
+    pub o: f64,
+    pub state: f64,
+    /// Stage tensors by name, A and Aqk by the worse of their triangle and their diagonal.
+    pub tiles: Vec<(String, f64)>,
+    pub limits: Limits,
+}
+
+impl Measured {
+    /// What is beyond its limit.
+    pub fn excess(&self) -> Vec<String> {
+        let limits = &self.limits;
+        let tiles = self.tiles.iter().map(|(name, ratio)| (name.as_str(), *ratio, limits.tiles));
+        let all = [("o", self.o, limits.o), ("state", self.state, limits.state)].into_iter();
+        let beyond = all.chain(tiles).filter(|(_, got, limit)| got.is_nan() || got > limit);
+        beyond.map(|(name, got, limit)| format!("{name} {got:.2e}, limit {limit:.2e}")).collect()
+    }
+}
+
+/// Compares a run with float64.
+pub fn measure(case: &Case, problem: &Problem, got: &Run) -> Measured {
+    let want = serial::run(problem).expect("a problem");
+    let limits = case.limits(floor(&want.o, Dtype::Bf16));
+    let (o, state) = (rmse_ratio(&got.o.to_f64(), &want.o), rmse_ratio(&got.state, &want.state));
+    let (_, chunks) = tile::run(problem, case.chunk as usize).expect("a problem");
+    let ratio = |(name, got): &(String, Vec<f64>)| {
+        let want: Vec<f64> = chunks.iter().flat_map(|chunk| case.tensor(chunk, name)).collect();
+        let ratio = if name == "a" || name == "aqk" {
+            let ratios = triangle_rmse_ratios(got, &want, case.chunk as usize);
+            ratios.strict_lower.max(ratios.diagonal).max(ratios.above)
+        } else {
+            rmse_ratio(got, &want)
+        };
+        (name.clone(), ratio)
+    };
+    Measured { o, state, tiles: got.tiles.iter().map(ratio).collect(), limits }
+}
+
+/// Runs a problem and compares everything with float64.
+#[track_caller]
+pub fn judge(case: &Case, problem: &Problem, what: &str) {
+    let measured = measure(case, problem, &run(case, problem));
+    println!("{what} {case:?}: o {:.2e}, state {:.2e}", measured.o, measured.state);
+    let excess = measured.excess();
+    assert!(excess.is_empty(), "{what} {case:?}: {excess:?}");
+}
+
+impl Case {
+    fn tensor(&self, chunk: &tile::Chunk, name: &str) -> Vec<f64> {
+        match name {
+            "a" => chunk.a.clone(),
+            "aqk" => chunk.aqk.clone(),
+            "gk" => chunk.gk.clone(),
+            "gq" => chunk.gq.clone(),
+            "kt" => chunk.kt.clone(),
+            "dec" if self.family == Family::Gdn => vec![chunk.dec[0]],
+            "dec" => chunk.dec.clone(),
+            name => panic!("no tensor {name}"),
+        }
+    }
+}
