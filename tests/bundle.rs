@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 use hip_library::{emulated_library, headers};
 use oracle::Case;
 use oracle::inputs::{GateRange, Sample};
+use serde_json::Value;
 use wavesmith::bundle::manifest::Manifest;
 
 const SPECS: [&str; 2] =
@@ -81,6 +82,66 @@ fn a_bundle_is_the_same_each_time_and_every_change_is_seen() {
     succeeds(&verify(&second));
     fs::write(second.join("stranger"), "").unwrap();
     assert_eq!(verify(&second).status.code(), Some(1));
+}
+
+/// Whether a document keeps a schema; the keywords are those that `manifest.schema.json` uses.
+fn check_schema(schema: &Value, value: &Value, path: &str) {
+    let keyword = |name: &str| schema.get(name);
+    if let Some(expected) = keyword("const") {
+        assert_eq!(value, expected, "{path}");
+    }
+    if let Some(choices) = keyword("enum").and_then(Value::as_array) {
+        assert!(choices.contains(value), "{path}: {value}");
+    }
+    if let Some(expected) = keyword("type") {
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(number) if number.is_f64() => "number",
+            Value::Number(_) => "integer",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        let legal =
+            expected.as_array().map_or_else(|| vec![expected], |kinds| kinds.iter().collect());
+        let fits = |legal: &&Value| *legal == kind || *legal == "number" && kind == "integer";
+        assert!(legal.iter().any(fits), "{path}: {kind} is not {expected}");
+    }
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+        check_schema(&schema["items"], item, &format!("{path}[{index}]"));
+    }
+    let Some(object) = value.as_object() else { return };
+    for name in keyword("required").and_then(Value::as_array).into_iter().flatten() {
+        assert!(object.contains_key(name.as_str().unwrap()), "{path}: {name} is missing");
+    }
+    for (name, member) in object {
+        let known = schema["properties"].get(name).or_else(|| schema.get("additionalProperties"));
+        match known {
+            Some(Value::Bool(false)) => panic!("{path}: {name} is not in the schema"),
+            Some(known) => check_schema(known, member, &format!("{path}.{name}")),
+            None => {}
+        }
+    }
+}
+
+#[test]
+fn the_manifest_keeps_its_schema_and_prefill_counts_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = folder.path().join("bundle");
+    let (tile, to) = ("specs/library/gdn_chunk_tile_gfx950.toml", bundle.to_str().unwrap());
+    succeeds(&wavesmith(&["bundle", SPECS[1], tile, "-o", to, "--no-emulate"]).output().unwrap());
+    succeeds(&verify(&bundle));
+    let read = |name: &str| -> Value {
+        serde_json::from_slice(&fs::read(bundle.join(name)).unwrap()).unwrap()
+    };
+    check_schema(&read("manifest.schema.json"), &read("manifest.json"), "manifest");
+    let kernels = manifest(&bundle).kernels;
+    let units: Vec<&str> = kernels.iter().map(|kernel| kernel.launch.unit.name()).collect();
+    assert!(units.contains(&"chunks") && units.contains(&"batch"), "{units:?}");
+    assert!(kernels.iter().all(|kernel| kernel.evidence.emulated.is_none()));
+    let header = fs::read_to_string(bundle.join("wavesmith_bundle.h")).unwrap();
+    assert!(header.contains("hipStream_t stream, uint32_t chunks"), "{header}");
 }
 
 #[test]

@@ -7,12 +7,16 @@ use std::process::{Command, Output};
 use hip_library::emulated_library;
 use serde_json::Value;
 
-/// Library specs, one a kernel and target.
-const SPECS: [(&str, &str); 4] = [
-    ("tests/data/specs/gdn_t1_gfx950.toml", "gfx950"),
-    ("tests/data/specs/gdn_t1_gfx1100.toml", "gfx1100"),
-    ("specs/library/conv_step_gfx950.toml", "gfx950"),
-    ("specs/library/conv_step_width8_gfx1100.toml", "gfx1100"),
+/// A job a kernel and target; prefill is a tile and a scan kernel, with a workspace between them.
+const JOBS: [(&[&str], &str); 5] = [
+    (&["tests/data/specs/gdn_t1_gfx950.toml"], "gfx950"),
+    (&["tests/data/specs/gdn_t1_gfx1100.toml"], "gfx1100"),
+    (&["specs/library/conv_step_gfx950.toml"], "gfx950"),
+    (&["specs/library/conv_step_width8_gfx1100.toml"], "gfx1100"),
+    (
+        &["specs/library/gdn_chunk_tile_gfx950.toml", "specs/library/gdn_chunk_scan_gfx950.toml"],
+        "gfx950",
+    ),
 ];
 
 fn wavesmith(args: &[&str], target: &str) -> Output {
@@ -25,11 +29,12 @@ fn wavesmith(args: &[&str], target: &str) -> Output {
         .unwrap()
 }
 
-fn run(spec: &str, target: &str, device: &str) -> Value {
-    let output = wavesmith(&["run", spec, "--device", device, "--json"], target);
+fn run(specs: &[&str], target: &str, device: &str) -> Value {
+    let args = [&["run"], specs, &["--device", device, "--json"]].concat();
+    let output = wavesmith(&args, target);
     let complaints = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{spec} on {device}: {complaints}");
-    assert_eq!(complaints, "", "{spec} on {device}");
+    assert!(output.status.success(), "{specs:?} on {device}: {complaints}");
+    assert_eq!(complaints, "", "{specs:?} on {device}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -43,9 +48,9 @@ fn bits(report: &Value) -> Vec<(String, String)> {
 
 #[test]
 fn both_devices_give_the_same_bits() {
-    for (spec, target) in SPECS {
-        let (emulated, hip) = (run(spec, target, "emulated"), run(spec, target, "hip"));
-        assert_eq!(bits(&emulated), bits(&hip), "{spec}");
+    for (specs, target) in JOBS {
+        let (emulated, hip) = (run(specs, target, "emulated"), run(specs, target, "hip"));
+        assert_eq!(bits(&emulated), bits(&hip), "{specs:?}");
         assert!(!bits(&hip).is_empty() && hip["passed"] == true && hip["compared"] == true);
         let device = hip["device"].as_str().unwrap();
         assert!(device.starts_with("hip-emulated: emulated"), "{device}");
@@ -92,7 +97,7 @@ fn qualify_says_emulated_and_refuses_another_target() {
 
 #[test]
 fn what_is_missing_ends_with_3() {
-    let spec = SPECS[1].0;
+    let spec = JOBS[1].0[0];
     let of_another_target = wavesmith(&["run", spec, "--device", "hip"], "gfx950");
     assert_eq!(of_another_target.status.code(), Some(3));
     let words = String::from_utf8_lossy(&of_another_target.stderr);
