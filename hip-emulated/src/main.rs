@@ -1,15 +1,17 @@
-//! Puts the library where clients find it: a copy under the client's name in a directory of its own beside this program.
+//! Puts the library where clients find it: a copy under the client's name in a directory of its own.
+//!
+//! `hip-emulated [DIRECTORY]`; without one, the directory `hip` beside this program. Prints the copy's path.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use wavesmith_hip_emulated::{BUILT_FILE_NAME, CLIENT_FILE_NAME, TARGET_VARIABLE};
 
-/// The directory beside this program.
-const DIRECTORY: &str = "hip-emulated";
+/// The directory beside this program, which is not called as the program is.
+const DIRECTORY: &str = "hip";
 
 fn main() -> ExitCode {
-    match install() {
+    match install(std::env::args_os().nth(1).map(PathBuf::from)) {
         Ok(library) => {
             println!("{}", library.display());
             eprintln!(
@@ -17,20 +19,33 @@ fn main() -> ExitCode {
             );
             ExitCode::SUCCESS
         }
-        Err(error) => {
-            eprintln!("error: {error}");
+        Err(words) => {
+            eprintln!("error: {words}");
             ExitCode::from(2)
         }
     }
 }
 
-fn install() -> std::io::Result<PathBuf> {
-    let program = std::env::current_exe()?;
+fn install(directory: Option<PathBuf>) -> Result<PathBuf, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let folder = program.parent().unwrap_or(Path::new("."));
-    let directory = folder.join(DIRECTORY);
-    std::fs::create_dir_all(&directory)?;
+    let directory = directory.unwrap_or_else(|| folder.join(DIRECTORY));
+    let built = built_library(folder)?;
     let (library, whole) = (directory.join(CLIENT_FILE_NAME), directory.join(".new"));
-    std::fs::copy(folder.join(BUILT_FILE_NAME), &whole)?;
-    std::fs::rename(whole, &library)?;
+    let failed = |error: std::io::Error| format!("cannot write {}: {error}", library.display());
+    std::fs::create_dir_all(&directory).map_err(failed)?;
+    std::fs::copy(built, &whole).map_err(failed)?;
+    std::fs::rename(whole, &library).map_err(failed)?;
     Ok(library)
+}
+
+/// The library that Cargo built with this program.
+fn built_library(folder: &Path) -> Result<PathBuf, String> {
+    let places = [folder.join(BUILT_FILE_NAME), folder.join("deps").join(BUILT_FILE_NAME)];
+    places.into_iter().find(|place| place.is_file()).ok_or_else(|| {
+        format!(
+            "{BUILT_FILE_NAME} is not in {}: cargo build -p wavesmith-hip-emulated",
+            folder.display()
+        )
+    })
 }
