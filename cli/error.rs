@@ -1,6 +1,7 @@
 //! How verbs end: right, wrong, or with an error that fixes the exit code.
 
 use codeobj::{CodeObjectError, UnknownKernel};
+use emit::gcn::GcnError;
 use emit::llvm::{Cause, EmitError};
 use emulator::LaunchError;
 use isa::target::UnknownTarget;
@@ -116,12 +117,15 @@ pub enum CliError {
         /// What the assembler says.
         cause: Cause,
     },
-    /// What a back end says.
+    /// What the LLVM back end says.
     #[error(transparent)]
     Emit(#[from] EmitError),
     /// A code object that is not what its spec promises.
     #[error(transparent)]
     Emitted(#[from] BrokenPromise),
+    /// What the GCN back end says.
+    #[error(transparent)]
+    Gcn(#[from] GcnError),
     /// Bytes that are no code object.
     #[error("{file}: {source}")]
     CodeObject {
@@ -221,6 +225,7 @@ impl CliError {
             | CliError::Kernel(_)
             | CliError::Emit(_)
             | CliError::Emitted(_)
+            | CliError::Gcn(_)
             | CliError::Device(_)
             | CliError::Launch(_)
             | CliError::Oracle(_)

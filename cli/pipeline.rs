@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dsl::ir::Kernel;
+use emit::gcn;
 use emit::llvm::{Artefacts, Options};
 use specs::dispatch::Choice;
 use specs::{Job, Problem, Spec};
@@ -85,6 +86,16 @@ pub fn kernel(spec: &Spec) -> Result<Kernel, CliError> {
 /// As [`kernel`], what the LLVM back end says, or a code object that is not what the spec promises.
 pub fn compile(spec: &Spec) -> Result<Artefacts, CliError> {
     let artefacts = emit::llvm::compile(&kernel(spec)?, &Options::default())?;
+    emitted::check(spec, &artefacts.code_object)?;
+    Ok(artefacts)
+}
+
+/// Assembly and code object of a legal spec by the GCN back end.
+///
+/// # Errors
+/// As [`kernel`], what the GCN back end says, or a code object that is not what the spec promises.
+pub fn compile_gcn(spec: &Spec) -> Result<gcn::Artefacts, CliError> {
+    let artefacts = gcn::compile(&kernel(spec)?, &gcn::Options::default())?;
     emitted::check(spec, &artefacts.code_object)?;
     Ok(artefacts)
 }

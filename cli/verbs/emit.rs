@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use specs::Spec;
 
 use crate::error::{CliError, Outcome};
 use crate::{files, pipeline, report};
@@ -45,6 +46,36 @@ enum Format {
 pub enum Backend {
     /// LLVM, in its worker process
     Llvm,
+    /// The GCN back end, in pure Rust
+    Gcn,
+}
+
+impl Backend {
+    /// The name of the option's value.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Llvm => "llvm",
+            Backend::Gcn => "gcn",
+        }
+    }
+
+    fn assembly(self, spec: &Spec) -> Result<String, CliError> {
+        match self {
+            Backend::Llvm => Ok(pipeline::compile(spec)?.assembly),
+            Backend::Gcn => Ok(pipeline::compile_gcn(spec)?.assembly),
+        }
+    }
+
+    /// The code object of a legal spec.
+    ///
+    /// # Errors
+    /// What the back end says.
+    pub fn code_object(self, spec: &Spec) -> Result<Vec<u8>, CliError> {
+        match self {
+            Backend::Llvm => Ok(pipeline::compile(spec)?.code_object),
+            Backend::Gcn => Ok(pipeline::compile_gcn(spec)?.code_object),
+        }
+    }
 }
 
 /// Writes the artefact.
@@ -62,8 +93,8 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
             print(&kernel).into_bytes()
         }
         Format::LlvmIr => pipeline::compile(&spec)?.llvm_ir.into_bytes(),
-        Format::Asm => pipeline::compile(&spec)?.assembly.into_bytes(),
-        Format::Hsaco => pipeline::compile(&spec)?.code_object,
+        Format::Asm => args.backend.assembly(&spec)?.into_bytes(),
+        Format::Hsaco => args.backend.code_object(&spec)?,
     };
     if args.output.as_os_str() == "-" {
         report::bytes(&bytes)?;
@@ -98,6 +129,8 @@ fn refuse_senseless(args: &Args, json: bool) -> Result<(), CliError> {
     let to_stdout = args.output.as_os_str() == "-";
     let refusal = if args.locations && args.format != Format::Ir {
         "--locations goes with --format ir only: the other artefacts carry no source lines"
+    } else if args.format == Format::LlvmIr && args.backend == Backend::Gcn {
+        "--backend gcn makes no LLVM IR: leave it out, or ask for ir, asm or hsaco"
     } else if to_stdout && args.format == Format::Hsaco {
         "a code object is not text: name a file with -o PATH"
     } else if to_stdout && json {

@@ -11,7 +11,7 @@ use oracle::tensors::Tensors;
 use oracle::{Case, measure};
 use runtime::LaunchReport;
 use serde::Serialize;
-use specs::{Job, Problem};
+use specs::{Job, Problem, Spec};
 
 use crate::emulate::stats::Counts;
 use crate::error::{CliError, Outcome};
@@ -152,8 +152,12 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let Work { job, problem } = work(args)?;
     args.numerics.check(job.target()).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
     let prepared = prepare(args, &job, problem)?;
-    let objects: Vec<Vec<u8>> =
-        job.specs().iter().map(cache::code_object).collect::<Result<_, CliError>>()?;
+    // The GCN back end is faster than looking for a file.
+    let build = |spec: &Spec| match args.backend {
+        Backend::Llvm => cache::code_object(spec),
+        Backend::Gcn => args.backend.code_object(spec),
+    };
+    let objects: Vec<Vec<u8>> = job.specs().iter().map(build).collect::<Result<_, CliError>>()?;
     let mut device = AnyDevice::open(args.device, job.target(), args.options())?;
     let outcome = harness::execute(
         device.device(),
@@ -258,7 +262,7 @@ fn judge(
         passed: right && findings.is_empty() && findings_on_stderr == 0,
         kernel: job.name(),
         target: job.target().name(),
-        backend: "llvm",
+        backend: args.backend.name(),
         device: device.device().name().to_owned(),
         problem,
         conditions: on_emulator.then(|| Conditions::of(&args.options())),

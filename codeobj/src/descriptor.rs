@@ -237,7 +237,7 @@ impl Words<'_> {
 }
 
 /// Offsets of the words that hold bit fields.
-mod at {
+pub(crate) mod at {
     pub const RSRC3: usize = 44;
     pub const RSRC1: usize = 48;
     pub const RSRC2: usize = 52;

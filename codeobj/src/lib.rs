@@ -24,6 +24,7 @@ mod metadata;
 mod near;
 mod note;
 mod segment;
+pub mod write;
 
 pub use code_object::CodeObject;
 pub use descriptor::{

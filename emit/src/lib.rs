@@ -1,5 +1,6 @@
 //! Back ends: kernel IR to code objects.
 //!
-//! [`llvm`] is the client of the LLVM worker, a process of its own.
+//! [`gcn`] needs nothing but this workspace. [`llvm`] is the client of the LLVM worker, a process of its own.
 
+pub mod gcn;
 pub mod llvm;

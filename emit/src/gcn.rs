@@ -1,0 +1,113 @@
+//! The GCN back end: kernel IR to a code object in pure Rust.
+//!
+//! | step | does |
+//! |---|---|
+//! | [`select`](mod@select) | instructions with virtual registers, by where operands are |
+//! | [`dead`] | removes what nobody reads |
+//! | [`coalesce`] | makes the two sides of copies the same registers |
+//! | [`allocate`] | numbers; refuses what does not fit, never spills |
+//! | [`check`] | follows every value through the numbered code, without trust in the steps before |
+//! | [`finish`] | the shortest form of every instruction |
+//! | [`waits`], [`wait_states`] | what software must wait for |
+//! | [`layout`] | branches |
+//! | [`assembly`], [`object`] | text and code object |
+
+pub mod allocate;
+pub mod assembly;
+pub mod check;
+pub mod coalesce;
+pub mod dead;
+pub mod error;
+pub mod finish;
+pub mod layout;
+pub mod liveness;
+pub mod mir;
+pub mod object;
+mod plan;
+pub mod select;
+mod simplify;
+pub mod wait_states;
+pub mod waits;
+
+use dsl::ir::{Kernel, Value};
+
+pub use error::{Cause, GcnError};
+
+/// A statement of the kernel, as messages and comments name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// Its first result.
+    pub value: Option<Value>,
+    /// Where its author wrote it.
+    pub text: String,
+}
+
+/// Statements by the numbers that instructions carry.
+pub type Phases = Vec<Phase>;
+
+/// How to compile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Most VGPRs that the kernel may take; the target's limit if absent.
+    pub max_vgprs: Option<u32>,
+    /// Follow every value through the allocated code (see [`check`]); tests do.
+    pub check: bool,
+}
+
+/// What a kernel becomes.
+#[derive(Clone, Debug)]
+pub struct Artefacts {
+    /// Assembly with directives, which LLVM's assembler takes for the same bytes.
+    pub assembly: String,
+    /// The code object.
+    pub code_object: Vec<u8>,
+}
+
+/// Signed words that a branch reaches (ISA manuals, SOPP).
+const BRANCH_WORDS: i64 = 1 << 15;
+
+/// Compiles a kernel.
+///
+/// # Errors
+/// [`GcnError`] names the kernel, the value and the place where it was asked for.
+pub fn compile(kernel: &Kernel, options: &Options) -> Result<Artefacts, GcnError> {
+    let compiled = compiled(kernel, options);
+    compiled.map_err(|cause| GcnError { kernel: kernel.name.clone(), cause })
+}
+
+fn compiled(kernel: &Kernel, options: &Options) -> Result<Artefacts, Cause> {
+    refuse_large_lds(kernel)?;
+    let target = kernel.target;
+    let simple = simplify::simplify(kernel);
+    let plan = plan::Plan::of(&simple);
+    let select::Selected { mut function, inputs, phases } = select::select(&simple, plan)?;
+    dead::remove(&mut function);
+    let liveness = liveness::Liveness::of(&function);
+    let bundles = coalesce::coalesce(&function, &liveness);
+    let allocation =
+        allocate::allocate(&function, &liveness, &bundles, &phases, options.max_vgprs)?;
+    if options.check {
+        check::check(&function, &allocation)?;
+    }
+    let mut code = finish::finish(&function, &allocation)?;
+    waits::insert(target, &mut code)?;
+    wait_states::insert(target, &mut code)?;
+    let code = layout::lay_out(target, &code, BRANCH_WORDS)?;
+    let bytes = object::encode_all(target, &code)?;
+    let ids = inputs.workgroup_ids();
+    let assembly = assembly::assembly(kernel, &code, &phases, &allocation, ids);
+    let code_object = object::object(kernel, &bytes, &allocation, ids)?;
+    Ok(Artefacts { assembly, code_object })
+}
+
+fn refuse_large_lds(kernel: &Kernel) -> Result<(), Cause> {
+    let (target, (offsets, got)) = (kernel.target, kernel.lds_layout());
+    let limit = target.limits().lds_bytes_per_workgroup;
+    if got <= limit {
+        return Ok(());
+    }
+    let ends = kernel.lds.iter().zip(offsets);
+    let beyond = ends.into_iter().find(|(b, start)| start.saturating_add(b.size_bytes) > limit);
+    let buffer = beyond.map(|(buffer, _)| buffer.name.clone()).unwrap_or_default();
+    Err(Cause::Lds { got, buffer, limit, target })
+}

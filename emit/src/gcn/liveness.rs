@@ -1,0 +1,194 @@
+//! Where each single register is alive.
+//!
+//! Instruction `p` reads at `2p` and writes at `2p + 1`; a register is alive from a write to the last read of it, in
+//! half-open ranges of these places. An instruction whose results may not share registers with its sources writes at
+//! `2p` already.
+
+use super::mir::{Function, Inst, Kind};
+
+/// Ranges of places in ascending order.
+pub type Ranges = Vec<(u32, u32)>;
+
+/// Liveness of a function.
+pub struct Liveness {
+    /// First register of each tuple in the numbering of all single registers.
+    pub starts: Vec<u32>,
+    /// Ranges of every single register.
+    pub ranges: Vec<Ranges>,
+    /// First instruction of every block, in one numbering.
+    pub firsts: Vec<u32>,
+    /// What is alive at the start of the first block: inputs, and registers read before they are written.
+    pub at_entry: Vec<u32>,
+}
+
+/// A set of single registers.
+#[derive(Clone, PartialEq, Eq)]
+struct Set(Vec<u64>);
+
+impl Set {
+    fn new(count: u32) -> Set {
+        Set(vec![0; (count as usize).div_ceil(64)])
+    }
+
+    fn insert(&mut self, unit: u32) {
+        self.0[unit as usize / 64] |= 1 << (unit % 64);
+    }
+
+    fn remove(&mut self, unit: u32) {
+        self.0[unit as usize / 64] &= !(1 << (unit % 64));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().enumerate().flat_map(|(word, bits)| {
+            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word as u32 * 64 + bit)
+        })
+    }
+}
+
+impl Liveness {
+    /// Computes it.
+    pub fn of(function: &Function) -> Liveness {
+        let (starts, count) = function.units();
+        let live_in = block_sets(function, &starts, count);
+        let mut firsts = Vec::new();
+        let mut at = 0;
+        for block in &function.blocks {
+            firsts.push(at);
+            at += block.insts.len() as u32;
+        }
+        let mut liveness = Liveness {
+            starts,
+            ranges: vec![Vec::new(); count as usize],
+            firsts,
+            at_entry: live_in.first().map(|set| set.iter().collect()).unwrap_or_default(),
+        };
+        for block in (0..function.blocks.len()).rev() {
+            liveness.block(function, block, &live_in);
+        }
+        for ranges in &mut liveness.ranges {
+            ranges.reverse();
+            join_neighbours(ranges);
+        }
+        liveness
+    }
+
+    /// Adds the ranges of a block, last ones first.
+    fn block(&mut self, function: &Function, block: usize, live_in: &[Set]) {
+        let insts = &function.blocks[block].insts;
+        let first = self.firsts[block];
+        let end = 2 * (first + insts.len() as u32);
+        let mut open: Vec<u32> = vec![u32::MAX; self.ranges.len()];
+        let mut alive = Set::new(self.ranges.len() as u32);
+        for successor in function.successors(block) {
+            for unit in live_in[successor].iter() {
+                alive.insert(unit);
+                open[unit as usize] = end;
+            }
+        }
+        for (index, inst) in insts.iter().enumerate().rev() {
+            let at = 2 * (first + index as u32);
+            let written = if inst.early { at } else { at + 1 };
+            for unit in units(inst.defs(), &self.starts) {
+                let until = std::mem::replace(&mut open[unit as usize], u32::MAX);
+                alive.remove(unit);
+                if inst.kind == Kind::Undef && until == u32::MAX {
+                    continue;
+                }
+                let until = if until == u32::MAX { at + 2 } else { until };
+                self.ranges[unit as usize].push((written, until.max(written + 1)));
+            }
+            for unit in units(inst.uses(), &self.starts) {
+                if open[unit as usize] == u32::MAX {
+                    open[unit as usize] = at + 1;
+                    alive.insert(unit);
+                }
+            }
+        }
+        for unit in alive.iter() {
+            self.ranges[unit as usize].push((2 * first, open[unit as usize]));
+        }
+    }
+}
+
+/// The single registers of operands.
+pub fn units<'a>(
+    parts: impl Iterator<Item = super::mir::Part> + 'a,
+    starts: &'a [u32],
+) -> impl Iterator<Item = u32> + 'a {
+    parts.flat_map(move |part| {
+        let start = starts[part.reg.0 as usize];
+        part.units().map(move |unit| start + u32::from(unit))
+    })
+}
+
+/// What is alive at the start of every block.
+fn block_sets(function: &Function, starts: &[u32], count: u32) -> Vec<Set> {
+    let gen_kill: Vec<(Set, Set)> =
+        function.blocks.iter().map(|block| summary(&block.insts, starts, count)).collect();
+    let mut live_in = vec![Set::new(count); function.blocks.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in (0..function.blocks.len()).rev() {
+            let mut out = Set::new(count);
+            for successor in function.successors(block) {
+                out.0.iter_mut().zip(&live_in[successor].0).for_each(|(to, from)| *to |= from);
+            }
+            let (read, written) = &gen_kill[block];
+            for (word, bits) in out.0.iter_mut().enumerate() {
+                *bits = *bits & !written.0[word] | read.0[word];
+            }
+            changed |= out != live_in[block];
+            live_in[block] = out;
+        }
+    }
+    live_in
+}
+
+/// Registers read before they are written, and registers written.
+fn summary(insts: &[Inst], starts: &[u32], count: u32) -> (Set, Set) {
+    let (mut read, mut written) = (Set::new(count), Set::new(count));
+    for inst in insts.iter().rev() {
+        for unit in units(inst.defs(), starts) {
+            written.insert(unit);
+            read.remove(unit);
+        }
+        for unit in units(inst.uses(), starts) {
+            read.insert(unit);
+        }
+    }
+    (read, written)
+}
+
+fn join_neighbours(ranges: &mut Ranges) {
+    ranges.sort_unstable();
+    ranges.dedup_by(|later, earlier| {
+        let touches = later.0 <= earlier.1;
+        if touches {
+            earlier.1 = earlier.1.max(later.1);
+        }
+        touches
+    });
+}
+
+/// Whether two registers are alive at one place.
+pub fn overlap(a: &Ranges, b: &Ranges) -> bool {
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        if a[i].1 <= b[j].0 {
+            i += 1;
+        } else if b[j].1 <= a[i].0 {
+            j += 1;
+        } else {
+            return true;
+        }
+    }
+    false
+}
+
+/// The ranges of both.
+pub fn union(a: &Ranges, b: &Ranges) -> Ranges {
+    let mut all: Ranges = a.iter().chain(b).copied().collect();
+    join_neighbours(&mut all);
+    all
+}
