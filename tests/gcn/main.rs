@@ -10,7 +10,8 @@ mod witness;
 use emit::gcn::{self, Options};
 use specs::{Job, Spec};
 
-/// Every spec of the library, by the name of its file.
+/// Specs of the library by the names of their files: decode and conv steps and chunked prefill, whose problems and
+/// twins these tests know how to make.
 fn library_specs() -> Vec<(String, Spec)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/specs/library");
     let mut files: Vec<_> =
@@ -20,7 +21,9 @@ fn library_specs() -> Vec<(String, Spec)> {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
         (name, specs::read_spec(file).unwrap())
     };
-    files.iter().map(read).collect()
+    let known =
+        |spec: &Spec| matches!(spec, Spec::DecodeStep(_) | Spec::ConvStep(_) | Spec::Chunk(_));
+    files.iter().map(read).filter(|(_, spec)| known(spec)).collect()
 }
 
 /// What runs together: every library spec alone, and every tile kernel of chunked prefill with the scan kernel of its

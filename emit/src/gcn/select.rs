@@ -131,6 +131,7 @@ impl<'k> Selector<'k> {
     fn statement(&mut self, stmt: &'k Stmt) -> Result<(), Cause> {
         match &stmt.op {
             IrOp::Store(address, value) => self.store(address, *value),
+            IrOp::AtomicOr(address, value) => self.atomic_or(address, *value),
             IrOp::Barrier => {
                 self.barrier();
                 Ok(())
@@ -176,9 +177,11 @@ impl<'k> Selector<'k> {
                 &format!("intrinsic {name}"),
                 "use the LLVM back end for kernels with intrinsics",
             )),
-            IrOp::Store(..) | IrOp::Barrier | IrOp::For { .. } | IrOp::If { .. } => {
-                Err(malformed("an effect where a value is expected".to_owned()))
-            }
+            IrOp::Store(..)
+            | IrOp::AtomicOr(..)
+            | IrOp::Barrier
+            | IrOp::For { .. }
+            | IrOp::If { .. } => Err(malformed("an effect where a value is expected".to_owned())),
         }
     }
 

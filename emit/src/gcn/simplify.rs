@@ -178,12 +178,12 @@ impl<'k> Walk<'k> {
                 values.iter_mut().for_each(name)
             }
             Op::Load(address) => self.rename_address(address),
-            Op::Store(address, value) => {
+            Op::Store(address, value) | Op::AtomicOr(address, value) => {
                 self.rename_address(address);
                 name(value);
             }
         }
-        if let Op::Load(address) | Op::Store(address, _) = op {
+        if let Op::Load(address) | Op::Store(address, _) | Op::AtomicOr(address, _) = op {
             *address = self.simple_address(*address);
         }
     }

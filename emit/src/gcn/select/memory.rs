@@ -2,7 +2,7 @@
 
 use dsl::ir::{Address, Value};
 use isa::Op;
-use isa::table::{Control, Flat, Lds};
+use isa::table::{Control, Field, Flat, FlatAtomic, Lds};
 
 use super::address::Place;
 use super::entry::widest_load;
@@ -310,6 +310,32 @@ impl<'k> Selector<'k> {
         } else {
             inst.mods.offset = offset as i32;
         }
+        self.emit(inst);
+        Ok(())
+    }
+
+    /// Sets bits of a word of global memory, without its old value.
+    pub(super) fn atomic_or(&mut self, address: &Address, value: Value) -> Result<(), Cause> {
+        let place = self.place(address, false)?;
+        let Place::Global { base, offset, constant } = place else {
+            return Err(self.unsupported("atomic or of LDS", "use global memory"));
+        };
+        let word = self.word(value)?;
+        let word = self.vector_word(word);
+        let (addr, saddr, immediate) = self.global_operands((base, offset, constant))?;
+        let op = Op::FlatAtomic(FlatAtomic::AtomicOrB32);
+        let row = op.row().operands;
+        let slots: Vec<Slot> = row
+            .iter()
+            .map(|spec| match spec.field {
+                Field::Addr => addr,
+                Field::Data => self.slot(word),
+                Field::Saddr => saddr,
+                _ => Slot::None,
+            })
+            .collect();
+        let mut inst = Inst::new(Kind::Machine(op), &slots, self.stmt());
+        inst.mods.offset = immediate;
         self.emit(inst);
         Ok(())
     }
