@@ -15,6 +15,7 @@ use crate::prepare::Prepared;
 use crate::program::Program;
 use crate::report::Counts;
 use crate::scratch::Scratch;
+use crate::sem::directed;
 use crate::taint::Bits;
 use crate::trace::{Step, Tracer};
 use crate::wave::{Status, Wave, scalar};
@@ -54,8 +55,10 @@ impl Exec<'_> {
             let block = program.block(self.wave.pc)?;
             let steps = block.steps(left);
             self.wave.active = self.wave.exec();
-            let is_watched =
-                self.options.checks || tracer.is_some() || !block.fits(self.wave.n_vectors);
+            let is_watched = self.options.checks
+                || tracer.is_some()
+                || !block.fits(self.wave.n_vectors)
+                || self.wave.mode.is_directed();
             if is_watched {
                 self.run_watched(steps, tracer)?;
             } else {
@@ -98,9 +101,10 @@ impl Exec<'_> {
                     exec: self.wave.active,
                 });
             }
+            let run = directed::handler(self, inst)?;
             // Meanings of branches overwrite it.
             self.wave.pc = inst.next_pc();
-            if let Err(cause) = (inst.run)(self, inst) {
+            if let Err(cause) = run(self, inst) {
                 self.wave.pc = inst.pc;
                 return Err(cause);
             }

@@ -3,7 +3,7 @@
 //! Source of register order and packet layout: AMDGPUUsage (LLVM 22), "Initial Kernel Execution State" and
 //! "Kernel Dispatch"; HSA runtime specification, `hsa_kernel_dispatch_packet_t`.
 
-use codeobj::{HiddenArg, Kernel, KernelDescriptor, RoundMode, ValueKind};
+use codeobj::{HiddenArg, Kernel, KernelDescriptor, ValueKind};
 use isa::Target;
 
 use crate::fault::{Fault, LaunchError};
@@ -177,8 +177,6 @@ pub(crate) fn check(
 
 fn check_descriptor(descriptor: &KernelDescriptor, target: Target) -> Result<(), LaunchError> {
     let refuse = |what, remedy| Err(LaunchError::Descriptor { what, remedy });
-    let rounds_to_nearest =
-        [descriptor.round_mode_f32, descriptor.round_mode_f16_f64] == [RoundMode::NearestEven; 2];
     let exceptions = descriptor.exceptions;
     let traps = exceptions.invalid
         || exceptions.denormal_source
@@ -187,9 +185,6 @@ fn check_descriptor(descriptor: &KernelDescriptor, target: Target) -> Result<(),
         || exceptions.underflow
         || exceptions.inexact
         || exceptions.integer_division_by_zero;
-    if !rounds_to_nearest {
-        return refuse("a rounding mode other than to nearest even", "compile with round mode 0");
-    }
     if descriptor.wave_width != target.wave_width() {
         return refuse(
             "a wave width other than the target's usual one",

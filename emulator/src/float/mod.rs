@@ -6,12 +6,13 @@
 //! conversions (`narrow`) and the transcendentals (`transcendental`, through the portable `libm` crate).
 //! The host's own mathematics library is never called.
 //!
-//! Rounding is to nearest, ties to even; kernels that select another mode are refused (see `setup`).
+//! Rounding is to nearest, ties to even; `directed` has what other modes are executed for.
 //! An operation that produces NaN returns its first NaN operand made quiet, or `0x7fc00000` when no
 //! operand was NaN (RDNA3 and CDNA3 ISA manuals: NaN operands are quieted, invalid operations return
 //! the positive quiet NaN).
 
 mod convert;
+pub(crate) mod directed;
 mod division;
 mod f16;
 mod f32;
@@ -21,6 +22,8 @@ mod preop;
 #[cfg(test)]
 mod tests;
 mod transcendental;
+
+use directed::Rounding;
 
 pub(crate) use convert::*;
 pub(crate) use division::*;
@@ -62,9 +65,19 @@ pub(crate) struct FloatMode {
     pub dx10_clamp: bool,
     /// Overflowing conversions to binary16 give the largest finite number.
     pub fp16_overflow: bool,
+    /// How binary32 results are rounded.
+    pub round32: Rounding,
+    /// How binary16 and binary64 results are rounded.
+    pub round16: Rounding,
 }
 
 impl FloatMode {
+    /// Whether some results are not rounded to nearest.
+    #[inline]
+    pub(crate) fn is_directed(&self) -> bool {
+        [self.round32, self.round16] != [Rounding::NearestEven; 2]
+    }
+
     /// From MODE bits: round 3:0, denormals 7:4 (low pair binary32), DX10_CLAMP 8, IEEE 9, FP16_OVFL 23.
     pub(crate) fn from_bits(mode: u32) -> FloatMode {
         let keep = |bit: u32| mode >> bit & 1 == 1;
@@ -77,6 +90,8 @@ impl FloatMode {
             dx10_clamp: keep(8),
             ieee: keep(9),
             fp16_overflow: keep(23),
+            round32: Rounding::from_bits(mode),
+            round16: Rounding::from_bits(mode >> 2),
         }
     }
 }

@@ -15,6 +15,8 @@ const KEEP: FloatMode = FloatMode {
     ieee: true,
     dx10_clamp: true,
     fp16_overflow: false,
+    round32: Rounding::NearestEven,
+    round16: Rounding::NearestEven,
 };
 
 /// Numbers of every class and exponent, close to each other often enough to cancel.

@@ -87,8 +87,8 @@ pub(crate) fn meaning(op: Control) -> Meaning {
         Control::SSetGprIdxOff => Exact(|x, _| { x.wave.moves_registers = false; Ok(()) }),
         // Compilers write regions from on to off.
         Control::SSetGprIdxMode | Control::SSetGprIdxIdx => Meaning::Unsupported,
-        Control::SRoundMode => Exact(|x, i| x.set_mode_field(i, 0, 4, i.constant().into())),
-        Control::SDenormMode => Exact(|x, i| x.set_mode_field(i, 4, 4, i.constant().into())),
+        Control::SRoundMode => Exact(|x, i| x.set_mode_field(0, 4, i.constant().into())),
+        Control::SDenormMode => Exact(|x, i| x.set_mode_field(4, 4, i.constant().into())),
         Control::SGetregB32 => Exact(|x, i| x.get_register(i)),
         Control::SSetregB32 => Exact(|x, i| x.set_register(i)),
         Control::SSetregImm32B32 => Exact(|x, i| x.set_register(i)),
@@ -122,9 +122,6 @@ fn hardware_field(inst: &Prepared) -> HardwareField {
 fn field_mask(count: u32) -> u32 {
     (((1_u64 << count) - 1) & 0xffff_ffff) as u32
 }
-
-/// Bits of MODE that select rounding: only round-to-nearest-even (0) is emulated.
-const ROUND_BITS: u32 = 0xf;
 
 impl Exec<'_> {
     fn branch(&mut self, inst: &Prepared, taken: bool) -> Outcome {
@@ -246,15 +243,12 @@ impl Exec<'_> {
             return self.refuse(inst, "only the MODE register is emulated");
         }
         let value = self.uniform(inst.src[1]) as u32;
-        self.set_mode_field(inst, field.first, field.count, value)
+        self.set_mode_field(field.first, field.count, value)
     }
 
-    fn set_mode_field(&mut self, inst: &Prepared, first: u32, count: u32, value: u32) -> Outcome {
+    fn set_mode_field(&mut self, first: u32, count: u32, value: u32) -> Outcome {
         let mask = field_mask(count);
         let bits = self.wave.mode_bits & !(mask << first) | (value & mask) << first;
-        if bits & ROUND_BITS != 0 {
-            return self.refuse(inst, "only rounding to nearest even is emulated");
-        }
         self.wave.set_mode(bits);
         Ok(())
     }
@@ -269,8 +263,16 @@ pub(crate) fn initial_mode(descriptor: &codeobj::KernelDescriptor) -> u32 {
         codeobj::DenormMode::FlushSource => 2,
         codeobj::DenormMode::Keep => 3,
     };
+    let round = |mode: codeobj::RoundMode| match mode {
+        codeobj::RoundMode::NearestEven => 0,
+        codeobj::RoundMode::PlusInfinity => 1,
+        codeobj::RoundMode::MinusInfinity => 2,
+        codeobj::RoundMode::Zero => 3,
+    };
     let bit = |set: bool, place: u32| u32::from(set) << place;
-    denorm(descriptor.denorm_mode_f32) << 4
+    round(descriptor.round_mode_f32)
+        | round(descriptor.round_mode_f16_f64) << 2
+        | denorm(descriptor.denorm_mode_f32) << 4
         | denorm(descriptor.denorm_mode_f16_f64) << 6
         | bit(descriptor.dx10_clamp, 8)
         | bit(descriptor.ieee_mode, 9)

@@ -11,6 +11,7 @@ mod buffer;
 mod compare;
 pub(crate) mod control;
 mod convert;
+pub(crate) mod directed;
 mod flat;
 mod float;
 pub(crate) mod forms;

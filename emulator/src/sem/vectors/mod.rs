@@ -214,8 +214,9 @@ impl Lab {
             workgroup: [0; 3],
             cursor: Cursor::default(),
         };
-        (prepared.run)(&mut exec, &prepared)
+        let run = sem::directed::handler(&exec, &prepared)
             .unwrap_or_else(|cause| panic!("{:?}: {cause}", self.inst.op));
+        run(&mut exec, &prepared).unwrap_or_else(|cause| panic!("{:?}: {cause}", self.inst.op));
     }
 
     fn read(&self, wave: &Wave) -> Result {

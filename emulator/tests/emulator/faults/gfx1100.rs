@@ -302,4 +302,8 @@ pub const CASES: &[Case] = &[
         ('+', "s_mov_b32 m0, 1", &[0xbefd0081]),
         (' ', "v_movrels_b32_e32 v9, v5", &[0x7e128705]),
     ]),
+    case("directed_rounding_of_an_approximation", Stopped("in a rounding mode other than to nearest even"), &[
+        ('-', "s_round_mode 0x3", &[0xbf910003]),
+        (' ', "v_exp_f32_e32 v5, v0", &[0x7e0a4b00]),
+    ]),
 ];

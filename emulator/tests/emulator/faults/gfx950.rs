@@ -301,4 +301,8 @@ pub const CASES: &[Case] = &[
         ('+', "v_mov_b32_e32 v9, v5", &[0x7e120305]),
         (' ', "s_set_gpr_idx_off", &[0xbf9c0000]),
     ]),
+    case("directed_rounding_of_an_approximation", Stopped("in a rounding mode other than to nearest even"), &[
+        ('-', "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3", &[0xba000801, 0x00000003]),
+        (' ', "v_exp_f32_e32 v5, v0", &[0x7e0a4100]),
+    ]),
 ];
