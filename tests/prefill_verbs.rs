@@ -185,15 +185,11 @@ fn lengths_are_judged_by_name() {
 #[test]
 fn check_shows_the_map_by_buffer() {
     let file = library("kda_chunk_fused_bf16");
-    ends(
-        &["check", &file],
-        0,
-        &["133,760 bytes, 1 a CU", "LDS map", "copy of the state", "mirror to readout"],
-    );
+    ends(&["check", &file], 0, &["93,312 bytes, 1 a CU", "LDS map", "step sizes", "sweep to scan"]);
     let facts = json(&["check", &file]);
     let map = facts[0]["facts"]["lds_map"]["buffers"].as_array().expect("buffers");
-    assert!(map.iter().any(|buffer| buffer["name"] == "s" && buffer["offset"] == 88_704));
-    assert_eq!(facts[0]["facts"]["lds_bytes"], 133_760);
+    assert!(map.iter().any(|buffer| buffer["name"] == "kt" && buffer["offset"] == 83_072));
+    assert_eq!(facts[0]["facts"]["lds_bytes"], 93_312);
 }
 
 fn reference(name: &str) -> PathBuf {

@@ -69,6 +69,8 @@ pub struct Mutant {
     pub change: Change,
     /// Mnemonics of the instructions before and after, empty at the ends of the code.
     pub neighbours: [String; 2],
+    /// Whether only no-ops stand from here to the first instruction of a loop, at the start of a line of 64 bytes.
+    pub aligns: bool,
     /// The changed file.
     pub code_object: Vec<u8>,
 }
@@ -109,7 +111,8 @@ pub fn mutants(code_object: &[u8], kernel: &str) -> Result<Vec<Mutant>, Mutation
             let address = original.address + original.places[index].bytes.start as u64;
             let neighbours = [index.checked_sub(1), Some(index + 1)];
             let neighbours = neighbours.map(|index| original.mnemonic(index));
-            all.push(Mutant { name, address, change, neighbours, code_object: file });
+            let aligns = original.aligns(index);
+            all.push(Mutant { name, address, change, neighbours, aligns, code_object: file });
         }
     }
     Ok(all)
@@ -154,6 +157,15 @@ impl<'f> Original<'f> {
         let place = index.and_then(|index| self.places.get(index));
         let text = place.map(|place| isa::disassemble(self.target, &place.inst));
         text.unwrap_or_default().split(' ').next().unwrap_or_default().to_owned()
+    }
+
+    /// Whether only no-ops stand from `index` to where a branch leads, at the start of a line of 64 bytes.
+    fn aligns(&self, index: usize) -> bool {
+        let no_ops =
+            (index..self.places.len()).take_while(|index| self.mnemonic(Some(*index)) == "s_nop");
+        let Some(last) = no_ops.last() else { return false };
+        let end = self.places[last].bytes.end;
+        self.targets.contains(&end) && (self.address + end as u64).is_multiple_of(64)
     }
 
     fn changes(&self, index: usize) -> Vec<(Change, Vec<u8>)> {

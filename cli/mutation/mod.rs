@@ -176,6 +176,9 @@ fn no_ops_without_rule(mutant: &Mutant) -> Option<&'static str> {
             "LLVM takes OP_SEL_HI of a packed or mixed operation for the OP_SEL bit of a 16-bit destination",
         );
     }
+    if mutant.aligns {
+        return Some("puts the first instruction of a loop at the start of a line of 64 bytes");
+    }
     if is_load(before) && is_load(after) {
         return Some(
             "ends a clause whose loads write each other's addresses, for replay under XNACK",

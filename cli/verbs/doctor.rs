@@ -29,6 +29,8 @@ struct Health {
     hip: Hip,
     /// What is missing, each with what it costs.
     missing: Vec<Missing>,
+    /// Missing too, but asked for by no verb's defaults.
+    optional: Vec<Missing>,
 }
 
 /// The HIP library and how it was found.
@@ -52,7 +54,8 @@ struct Missing {
     cost: &'static str,
 }
 
-/// Looks at the installation; [`Outcome::Missing`] where something is not there.
+/// Looks at the installation; [`Outcome::Missing`] where something is not there that the verbs need by default. A HIP
+/// library and its devices are not: the emulator is the default device.
 ///
 /// # Errors
 /// Stdout is gone.
@@ -85,6 +88,7 @@ fn examine() -> Health {
         },
         emulator: "built in, for every target; nothing it reports was measured on a GPU",
         missing: Vec::new(),
+        optional: Vec::new(),
     };
     match llvm::describe(&Options::default()) {
         Ok(found) => {
@@ -116,7 +120,7 @@ fn examine() -> Health {
 /// Looks for the HIP library and its devices.
 fn examine_hip(health: &mut Health) {
     const COST: &str = "run --device hip and qualify have nothing to run on; everything else works";
-    let mut miss = |what, why| health.missing.push(Missing { what, why, cost: COST });
+    let mut miss = |what, why| health.optional.push(Missing { what, why, cost: COST });
     let Search { tried, library } = Search::run();
     health.hip.search = tried.iter().map(ToString::to_string).collect();
     let Some(library) = library else {
@@ -164,7 +168,7 @@ fn text(health: &Health) -> String {
     for device in &health.hip.devices {
         out.push_str(&format!("HIP device: {device}\n"));
     }
-    for missing in &health.missing {
+    for missing in health.missing.iter().chain(&health.optional) {
         out.push_str(&format!(
             "missing: {}: {}\n  cost: {}\n",
             missing.what, missing.why, missing.cost

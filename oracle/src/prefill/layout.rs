@@ -42,6 +42,15 @@ impl RowLayout {
         RowLayout { batch: tokens * heads * channels, token: channels, head: tokens * channels }
     }
 
+    /// Where each row starts, in elements.
+    pub fn rows(self, batch: usize, tokens: usize, heads: usize) -> impl Iterator<Item = usize> {
+        (0..batch).flat_map(move |b| {
+            (0..tokens).flat_map(move |t| {
+                (0..heads).map(move |h| b * self.batch + t * self.token + h * self.head)
+            })
+        })
+    }
+
     /// Elements that a tensor of these dimensions needs; none when it has no row.
     pub fn extent(&self, batch: usize, tokens: usize, heads: usize, channels: usize) -> usize {
         match (batch.checked_sub(1), tokens.checked_sub(1), heads.checked_sub(1)) {
