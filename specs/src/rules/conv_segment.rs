@@ -3,12 +3,14 @@
 
 use crate::conv_chunk::ConvChunkSpec;
 use crate::rule::{Rule, Violation};
+use crate::rules::conv_width::MAX_WIDTH;
 
 pub(crate) const RULE: Rule<ConvChunkSpec> =
     Rule { id: "conv_segment", file: include_str!("conv_segment.rs"), check };
 
 fn check(spec: &ConvChunkSpec) -> Vec<Violation> {
-    let least = spec.step.history_len().max(1);
+    // A width beyond its own limit has a violation of its own.
+    let least = spec.step.history_len().clamp(1, MAX_WIDTH - 1);
     let legal = spec.segment >= least && spec.segment <= i32::MAX.unsigned_abs();
     if legal { Vec::new() } else { vec![violation(spec.segment, least)] }
 }

@@ -5,7 +5,7 @@ use crate::conv_step::ConvStepSpec;
 use crate::rule::{Rule, Violation};
 
 /// Most taps.
-const MAX_WIDTH: u32 = 16;
+pub(super) const MAX_WIDTH: u32 = 16;
 
 pub(crate) const RULE: Rule<ConvStepSpec> =
     Rule { id: "conv_width", file: include_str!("conv_width.rs"), check };
