@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use codeobj::{CodeObject, CodeObjectError, UnknownKernel};
 use isa::table::{Buffer, Control};
-use isa::waits::WaitCounts;
+use isa::waits::{DEP_COUNTS, WaitCounts};
 use isa::{Inst, Op, Operand, Target};
 
 /// S_NOP 0 on both targets: one wait state.
@@ -42,6 +42,15 @@ pub enum Change {
         /// Its count in the kernel.
         from: u32,
         /// Its count in the mutant.
+        to: u32,
+    },
+    /// A wait for results of vector instructions (`s_waitcnt_depctr`) lets more of them be outstanding.
+    Dependency {
+        /// The count, as assembly names it.
+        counter: &'static str,
+        /// Its value in the kernel.
+        from: u32,
+        /// Its value in the mutant; the largest one waits for nothing.
         to: u32,
     },
     /// A barrier is gone.
@@ -120,7 +129,9 @@ pub fn mutants(code_object: &[u8], kernel: &str) -> Result<Vec<Mutant>, Mutation
 
 fn describe(change: Change) -> String {
     match change {
-        Change::Wait { counter, from, to } => format!("{counter} {from} to {to}"),
+        Change::Wait { counter, from, to } | Change::Dependency { counter, from, to } => {
+            format!("{counter} {from} to {to}")
+        }
         Change::Barrier | Change::Cache => "deleted".to_owned(),
         Change::Nop { from, to } => format!("{from} to {to} wait states"),
     }
@@ -178,6 +189,7 @@ impl<'f> Original<'f> {
                 let weaker = weaker(from, max);
                 weaker.map(|to| self.with_wait(place, "vscnt", from, to, to as u16)).collect()
             }
+            Op::Control(Control::SWaitcntDepctr) => self.weaker_dependencies(place),
             Op::Control(Control::SBarrier) => vec![(Change::Barrier, self.without(place))],
             Op::Buffer(
                 Buffer::BufferWbl2
@@ -212,6 +224,23 @@ impl<'f> Original<'f> {
         immediate: u16,
     ) -> (Change, Vec<u8>) {
         (Change::Wait { counter, from, to }, self.with_immediate(place, immediate))
+    }
+
+    /// Each count of a wait for vector results one higher, and at its maximum.
+    fn weaker_dependencies(&self, place: &Place) -> Vec<(Change, Vec<u8>)> {
+        let immediate = self.immediate(place);
+        let waiting = DEP_COUNTS
+            .iter()
+            .filter_map(|count| Some((count.name, count.bits, count.in_imm(immediate)?)));
+        let changes = waiting.flat_map(|(counter, bits, from)| {
+            let max = (1 << bits.width) - 1;
+            weaker(from, max).map(move |to| {
+                let changed = immediate & !(bits.mask() as u16) | bits.put(to) as u16;
+                let change = Change::Dependency { counter, from, to };
+                (change, self.with_immediate(place, changed))
+            })
+        });
+        changes.collect()
     }
 
     /// Each count of a wait one higher, and at its maximum, which waits for nothing.

@@ -3,8 +3,8 @@
 //! be shown that what was taken away did nothing.
 //!
 //! [`change::mutants`] makes the mutants of any code object; [`prove`] runs them with a closure that knows
-//! the launch, and sorts them. What makes a mutant redundant is measured: the emulator counts what each
-//! wait proved complete ([`emulator::Detail::waits`]).
+//! the launch, and sorts them; what no run told apart, the static rules may. What makes a mutant redundant is
+//! measured: the emulator counts what each wait proved complete ([`emulator::Detail::waits`]).
 
 pub mod change;
 pub mod spec;
@@ -12,6 +12,7 @@ pub mod spec;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use codeobj::CodeObject;
 use emulator::Report;
 
 pub use spec::prove_spec;
@@ -52,6 +53,8 @@ pub enum Evidence {
     Finding(emulator::Rule),
     /// Other bytes came out.
     Numbers,
+    /// The static rules (`emulator::lint`) find more than in the kernel, on a way that no run took.
+    Lint,
 }
 
 /// Why a mutant does what the kernel does.
@@ -141,13 +144,17 @@ pub fn prove(
         return Err(MutationError::Original(finding.to_string()));
     }
     let verdicts = mutants(code_object, kernel)?.into_iter().map(|mutant| {
-        let verdict = judge(&original, &mutant, run(&mutant.code_object));
+        let verdict = judge((code_object, &original), &mutant, run(&mutant.code_object));
         (mutant.name, verdict)
     });
     Ok(Proof { verdicts: verdicts.collect() })
 }
 
-fn judge(original: &Run, mutant: &Mutant, outcome: Result<Run, String>) -> Verdict {
+fn judge(
+    (code_object, original): (&[u8], &Run),
+    mutant: &Mutant,
+    outcome: Result<Run, String>,
+) -> Verdict {
     let Ok(changed) = outcome else { return Verdict::Caught(Evidence::Fault) };
     if let Some(finding) = changed.reports.iter().find_map(|report| report.findings.first()) {
         return Verdict::Caught(Evidence::Finding(finding.rule));
@@ -155,14 +162,25 @@ fn judge(original: &Run, mutant: &Mutant, outcome: Result<Run, String>) -> Verdi
     if changed.outputs != original.outputs {
         return Verdict::Caught(Evidence::Numbers);
     }
+    if n_lint_findings(&mutant.code_object) > n_lint_findings(code_object) {
+        return Verdict::Caught(Evidence::Lint);
+    }
     let redundancy = match mutant.change {
         Change::Wait { .. } => Some(compare_waits(original, &changed, mutant.address)),
         Change::Barrier | Change::Cache => {
             original.has_one_wave_a_workgroup().then_some(Redundancy::OneWave)
         }
+        // The rules of wait states ask for it, or nothing does.
+        Change::Dependency { .. } => None,
         Change::Nop { .. } => no_ops_without_rule(mutant).map(Redundancy::WithoutRule),
     };
     redundancy.map_or(Verdict::Survived, Verdict::Redundant)
+}
+
+/// Findings of the static rules in a code object, none in one that cannot be read.
+fn n_lint_findings(code_object: &[u8]) -> usize {
+    let kernels = CodeObject::parse(code_object).map(|object| emulator::lint::lint(&object));
+    kernels.iter().flatten().map(|kernel| kernel.findings.len()).sum()
 }
 
 /// No-ops of LLVM 22 that the tables of wait states (`isa::wait_states`) do not ask for, by what stands around
