@@ -109,8 +109,8 @@ fn examine() -> Health {
         Err(cause) => health.missing.push(Missing {
             what: "LLVM worker",
             why: cause.to_string(),
-            cost: "run, emit (except --format ir) and golden have no back end; check, list, inspect and \
-                   disasm work",
+            cost: "run, emit and golden lack their default back end; --backend gcn of run and emit works, as do check, \
+                   list, inspect and disasm",
         }),
     }
     examine_hip(&mut health);

@@ -5,7 +5,7 @@
 //! One walk makes the new kernel statement by statement. Each value remembers in how deep a block it was made; a pure
 //! operation goes to the innermost block that its operands or an arm of a conditional allow.
 
-mod fold;
+pub(super) mod fold;
 mod range;
 
 use std::collections::HashMap;

@@ -8,6 +8,7 @@ use super::values::{Loc, Word};
 use super::{Selector, malformed};
 use crate::gcn::error::Cause;
 use crate::gcn::mir::Slot;
+use crate::gcn::simplify::fold::evaluate;
 
 impl<'k> Selector<'k> {
     pub(super) fn binary(
@@ -182,25 +183,7 @@ impl<'k> Selector<'k> {
 /// What an operation on constants gives, or one with a neutral operand.
 fn fold(op: BinOp, a: Word, b: Word) -> Option<Word> {
     if let (Word::Const(a), Word::Const(b)) = (a, b) {
-        return Some(Word::Const(match op {
-            BinOp::Add => a.wrapping_add(b),
-            BinOp::Sub => a.wrapping_sub(b),
-            BinOp::Mul => a.wrapping_mul(b),
-            BinOp::MulHighU => ((u64::from(a) * u64::from(b)) >> 32) as u32,
-            BinOp::DivU => a.checked_div(b)?,
-            BinOp::RemU => a.checked_rem(b)?,
-            BinOp::And => a & b,
-            BinOp::Or => a | b,
-            BinOp::Xor => a ^ b,
-            BinOp::Shl => a.wrapping_shl(b),
-            BinOp::ShrU => a.wrapping_shr(b),
-            BinOp::ShrS => (a as i32).wrapping_shr(b) as u32,
-            BinOp::MinS => (a as i32).min(b as i32) as u32,
-            BinOp::MaxS => (a as i32).max(b as i32) as u32,
-            BinOp::MinU => a.min(b),
-            BinOp::MaxU => a.max(b),
-            _ => return None,
-        }));
+        return evaluate(op, a, b).map(Word::Const);
     }
     match (op, a, b) {
         (BinOp::Add | BinOp::Or | BinOp::Xor, Word::Const(0), other) => Some(other),

@@ -207,7 +207,8 @@ fn mask_of(ty: Type) -> u64 {
     }
 }
 
-fn evaluate(op: BinOp, a: u32, b: u32) -> Option<u32> {
+/// What an operation on 32-bit constants gives, if it is one that folds.
+pub(in crate::gcn) fn evaluate(op: BinOp, a: u32, b: u32) -> Option<u32> {
     Some(match op {
         BinOp::Add => a.wrapping_add(b),
         BinOp::Sub => a.wrapping_sub(b),
