@@ -209,6 +209,17 @@ pub enum LaunchError {
     /// The loaded object belongs to another machine.
     #[error("code object was not loaded by this machine")]
     NotLoaded,
+    /// The object was unloaded before.
+    #[error(
+        "code object {number} ({}) was unloaded: load it again, and launch what that gives",
+        kernel_words(.kernels)
+    )]
+    Unloaded {
+        /// Which of the machine's objects it was, counted from 0 in the order of loading.
+        number: usize,
+        /// Names of its kernels.
+        kernels: Vec<String>,
+    },
     /// A grid or workgroup size that cannot be launched.
     #[error("{what} is {got}, limit {limit} {unit}: {remedy}")]
     Limit {
@@ -247,4 +258,12 @@ pub enum LaunchError {
     /// Memory for code, arguments or packets could not be allocated.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+}
+
+fn kernel_words(kernels: &[String]) -> String {
+    match kernels {
+        [] => "without kernels".to_owned(),
+        [kernel] => format!("kernel '{kernel}'"),
+        several => format!("kernels {}", several.join(", ")),
+    }
 }

@@ -5,7 +5,7 @@ use isa::Target;
 
 use crate::fault::{Fault, LaunchError};
 use crate::launch::{self, Launch, LoadedKernel};
-use crate::memory::{Access, Memory, MemoryError};
+use crate::memory::{Access, BufferId, Memory, MemoryError};
 use crate::numerics::Numerics;
 use crate::program::Program;
 use crate::report::Report;
@@ -129,6 +129,15 @@ pub struct Dispatch<'d> {
 struct Object {
     program: Program,
     object: CodeObject,
+    segments: Vec<BufferId>,
+}
+
+/// What is known of an object by its number.
+#[derive(Debug)]
+enum Place {
+    Loaded(Box<Object>),
+    /// Its kernels' names, for whoever still asks for one.
+    Unloaded(Vec<String>),
 }
 
 /// An emulated device: one target, its memory, the code loaded into it.
@@ -137,7 +146,7 @@ pub struct Machine {
     target: Target,
     options: Options,
     memory: Memory,
-    objects: Vec<Object>,
+    objects: Vec<Place>,
 }
 
 impl Machine {
@@ -170,17 +179,37 @@ impl Machine {
         if object.target != self.target {
             return Err(LaunchError::WrongTarget { got: object.target, expected: self.target });
         }
-        let bias = self.map(object)?;
-        self.relocate(object, bias)?;
+        let (bias, segments) = self.map(object)?;
+        if let Err(error) = self.relocate(object, bias) {
+            self.release(&segments)?;
+            return Err(error.into());
+        }
         let executable = object.segments.iter().filter(|segment| segment.flags.execute);
         let code = executable.map(|segment| (bias + segment.address, segment.bytes.clone()));
         let program = Program::new(self.target, bias, code);
-        self.objects.push(Object { program, object: object.clone() });
+        let object = Object { program, object: object.clone(), segments };
+        self.objects.push(Place::Loaded(Box::new(object)));
         Ok(LoadedObject { index: self.objects.len() - 1, bias })
     }
 
-    /// Maps the segments, each a buffer of its own; returns what to add to addresses of the image.
-    fn map(&mut self, object: &CodeObject) -> Result<u64, MemoryError> {
+    /// Unloads a code object and frees its memory, whose addresses are never handed out again.
+    ///
+    /// # Errors
+    /// [`LaunchError::Unloaded`] when that was done before, [`LaunchError::NotLoaded`] of another machine's.
+    pub fn unload(&mut self, loaded: LoadedObject) -> Result<(), LaunchError> {
+        let Object { object, segments, .. } = find(&self.objects, loaded)?;
+        let kernels = object.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+        let segments = segments.clone();
+        self.objects[loaded.index] = Place::Unloaded(kernels);
+        Ok(self.release(&segments)?)
+    }
+
+    fn release(&mut self, buffers: &[BufferId]) -> Result<(), MemoryError> {
+        buffers.iter().try_for_each(|buffer| self.memory.free(*buffer))
+    }
+
+    /// Maps the segments, each a buffer of its own; returns what to add to addresses of the image, and the buffers.
+    fn map(&mut self, object: &CodeObject) -> Result<(u64, Vec<BufferId>), MemoryError> {
         let access = |segment: &Segment| {
             if segment.flags.write { Access::ReadWrite } else { Access::ReadOnly }
         };
@@ -190,12 +219,12 @@ impl Machine {
             (label, segment.address - first, segment.memory_size, access(segment))
         });
         let (base, ids) = self.memory.allocate_image(parts.collect())?;
-        for (segment, id) in object.segments.iter().zip(ids) {
-            self.memory.write(id, 0, &segment.bytes)?;
+        for (segment, id) in object.segments.iter().zip(&ids) {
+            self.memory.write(*id, 0, &segment.bytes)?;
             let n_zeros = segment.memory_size - segment.bytes.len() as u64;
-            self.memory.fill_zero(id, segment.bytes.len() as u64, n_zeros)?;
+            self.memory.fill_zero(*id, segment.bytes.len() as u64, n_zeros)?;
         }
-        Ok(base.wrapping_sub(first))
+        Ok((base.wrapping_sub(first), ids))
     }
 
     fn relocate(&mut self, object: &CodeObject, bias: u64) -> Result<(), MemoryError> {
@@ -216,8 +245,7 @@ impl Machine {
     /// # Errors
     /// As [`Machine::dispatch`] before anything runs.
     pub fn check(&self, dispatch: &Dispatch<'_>) -> Result<(), LaunchError> {
-        let object = self.objects.get(dispatch.object.index).ok_or(LaunchError::NotLoaded)?;
-        let kernel = object.object.kernel(dispatch.kernel)?;
+        let kernel = find(&self.objects, dispatch.object)?.object.kernel(dispatch.kernel)?;
         launch::check(kernel, self.target, &self.options, dispatch).map(|_| ())
     }
 
@@ -249,12 +277,22 @@ impl Machine {
         dispatch: &Dispatch<'_>,
         tracer: &mut Option<&mut dyn Tracer>,
     ) -> Result<Report, Fault> {
-        let object = self.objects.get(dispatch.object.index).ok_or(LaunchError::NotLoaded)?;
+        let object = find(&self.objects, dispatch.object)?;
         let kernel: &Kernel = object.object.kernel(dispatch.kernel).map_err(LaunchError::from)?;
         let loaded = LoadedKernel { kernel, program: &object.program, bias: dispatch.object.bias };
         let launch = Launch::prepare(&mut self.memory, &self.options, loaded, dispatch)?;
         let result = launch.run(&mut self.memory, tracer);
         launch.release(&mut self.memory)?;
         result
+    }
+}
+
+fn find(objects: &[Place], loaded: LoadedObject) -> Result<&Object, LaunchError> {
+    match objects.get(loaded.index) {
+        Some(Place::Loaded(object)) => Ok(object),
+        Some(Place::Unloaded(kernels)) => {
+            Err(LaunchError::Unloaded { number: loaded.index, kernels: kernels.clone() })
+        }
+        None => Err(LaunchError::NotLoaded),
     }
 }

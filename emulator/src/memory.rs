@@ -187,9 +187,10 @@ impl Memory {
         let used = self.used_bytes.checked_add(size_bytes).filter(|used| *used <= self.limit_bytes);
         let used = used.ok_or_else(out_of_memory)?;
         let n_bytes = usize::try_from(size_bytes).map_err(|_| out_of_memory())?;
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(n_bytes).map_err(|_| out_of_memory())?;
-        bytes.resize(n_bytes, 0);
+        // Asked for once so that refusal is an error; what is then made is zero without being touched, so that the host
+        // gives memory only to what is used of it.
+        Vec::<u8>::new().try_reserve_exact(n_bytes).map_err(|_| out_of_memory())?;
+        let bytes = vec![0; n_bytes];
         let address = self.next_address;
         let reserved = size_bytes.saturating_add(GUARD_BYTES).next_multiple_of(ALIGN_BYTES);
         self.next_address = address.checked_add(reserved).ok_or_else(out_of_memory)?;
@@ -216,7 +217,13 @@ impl Memory {
         let mut ids = Vec::with_capacity(parts.len());
         for (label, distance, size_bytes, access) in parts {
             self.next_address = base + distance;
-            ids.push(self.allocate(&label, size_bytes, access)?);
+            match self.allocate(&label, size_bytes, access) {
+                Ok(id) => ids.push(id),
+                Err(error) => {
+                    ids.into_iter().try_for_each(|id| self.free(id))?;
+                    return Err(error);
+                }
+            }
         }
         Ok((base, ids))
     }
@@ -238,9 +245,15 @@ impl Memory {
     pub fn free(&mut self, id: BufferId) -> Result<(), MemoryError> {
         let buffer = self.buffer_mut(id)?;
         let bytes = std::mem::take(&mut buffer.bytes);
+        buffer.written = WrittenBytes::none(0);
         buffer.freed = true;
         self.used_bytes -= bytes.len() as u64;
         Ok(())
+    }
+
+    /// Bytes that all live buffers have together.
+    pub fn used_bytes(&self) -> u64 {
+        self.used_bytes
     }
 
     /// The address that kernels use for byte 0 of a buffer.

@@ -41,6 +41,15 @@ impl std::fmt::Display for Version {
     }
 }
 
+/// First version of HIP that loads code objects v5. Source: ROCr's loader (ROCm/ROCR-Runtime, `LoadCodeObject` in
+/// `src/loader/executable.cpp`) takes up to v4 at the tag rocm-5.1.3 and up to v5 at rocm-5.2.0.
+pub const FIRST_WITH_CODE_OBJECTS_V5: Version = Version::new(5, 2);
+
+/// First version of HIP that is sure to load code objects v6. Source: ROCr's loader takes up to v5 at the tag rocm-6.1.2
+/// and up to v6 at rocm-6.2.0; LLVM's AMDGPU developers nevertheless name ROCm 6.3 as the first release that runs them
+/// (llvm/llvm-project pull request 130963, ROCm/ROCR-Runtime issue 321), so the later of the two is asked for.
+pub const FIRST_WITH_CODE_OBJECTS_V6: Version = Version::new(6, 3);
+
 /// The symbol of the emulated library that no library of AMD has: a function without arguments that returns its
 /// description as a C string. Whoever finds it must say *emulated*.
 pub const IDENTITY_SYMBOL: &str = "wavesmith_hip_emulated_identity";

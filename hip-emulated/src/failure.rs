@@ -1,6 +1,7 @@
 //! Why a call fails: HIP's code, and the words that HIP has no place for.
 
 use std::fmt;
+use std::io::Write;
 
 use hip_abi::Code;
 
@@ -20,6 +21,11 @@ impl Failure {
     pub(crate) fn new(code: Code, words: impl fmt::Display) -> Failure {
         Failure { code, words: words.to_string() }
     }
+}
+
+/// Writes a line to stderr. A program whose stderr is closed or full goes on without.
+pub(crate) fn say(words: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "hip-emulated: {words}");
 }
 
 /// A failure as a result.

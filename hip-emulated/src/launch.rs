@@ -5,7 +5,7 @@ use emulator::{Dispatch, Fault, LaunchError};
 use hip_abi::Code;
 use isa::occupancy::{self, Demand};
 
-use crate::failure::{Done, Failure, fail};
+use crate::failure::{Done, Failure, fail, say};
 use crate::modules::Function;
 use crate::runtime::Runtime;
 
@@ -38,7 +38,7 @@ impl Runtime {
                     emulator::Cause::Memory { .. } => Code::IllegalAddress,
                     _ => Code::LaunchFailure,
                 };
-                eprintln!("hip-emulated: fault: {fault}");
+                say(format_args!("fault: {fault}"));
                 self.fault = Some(Failure::new(
                     code,
                     format!(
@@ -54,7 +54,7 @@ impl Runtime {
     fn tell(&mut self, report: &emulator::Report) {
         self.findings += report.findings.len() as u64;
         for finding in &report.findings {
-            eprintln!("hip-emulated: finding: {finding}");
+            say(format_args!("finding: {finding}"));
         }
     }
 
@@ -121,6 +121,7 @@ fn refusal(error: LaunchError) -> Failure {
         LaunchError::Limit { what: "kernel arguments", .. } => Code::InvalidValue,
         LaunchError::Limit { .. } | LaunchError::WorkgroupSize { .. } => Code::InvalidConfiguration,
         LaunchError::Descriptor { .. } => Code::NotSupported,
+        // Also of a module that was unloaded.
         _ => Code::InvalidDeviceFunction,
     };
     Failure::new(code, error)

@@ -12,6 +12,7 @@
 mod device;
 mod failure;
 mod ffi;
+mod host;
 mod launch;
 mod memory;
 mod modules;

@@ -121,16 +121,21 @@ impl Runtime {
         if size_bytes == 0 {
             return Ok(());
         }
-        let range = self.range(address, size_bytes)?;
-        let n_bytes = usize::try_from(size_bytes).unwrap_or(usize::MAX);
-        let bytes: Vec<u8> = pattern.iter().copied().cycle().take(n_bytes).collect();
-        self.write(range, &bytes)
+        /// Bytes at a time, a multiple of every pattern's.
+        const STEP_BYTES: u64 = 1 << 16;
+        let Range { id, offset_bytes, .. } = self.range(address, size_bytes)?;
+        let bytes: Vec<u8> = pattern.iter().copied().cycle().take(1 << 16).collect();
+        for done in (0..size_bytes).step_by(1 << 16) {
+            let step = (size_bytes - done).min(STEP_BYTES);
+            let range = Range { id, offset_bytes: offset_bytes + done, size_bytes: step };
+            self.write(range, bytes.get(..step as usize).unwrap_or(&bytes))?;
+        }
+        Ok(())
     }
 
-    /// Free and total bytes.
+    /// Free and total bytes; loaded code takes some of them.
     pub(crate) fn memory_info(&self) -> (u64, u64) {
-        let used: u64 =
-            self.allocations.live.values().map(|allocation| allocation.size_bytes).sum();
+        let used = self.machine.memory().used_bytes();
         let total = self.settings.memory_bytes;
         (total.saturating_sub(used), total)
     }

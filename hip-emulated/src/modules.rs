@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use codeobj::{AbiVersion, CodeObject, Kernel, Problem};
 use emulator::LoadedObject;
-use hip_abi::Code;
+use hip_abi::{Code, FIRST_WITH_CODE_OBJECTS_V5, FIRST_WITH_CODE_OBJECTS_V6};
 
 use crate::failure::{Done, Failure, fail};
 use crate::memory::Allocation;
-use crate::runtime::{Runtime, find};
-use crate::settings::{FIRST_WITH_V6, version};
+use crate::runtime::Runtime;
 
 /// A loaded code object.
 #[derive(Debug)]
@@ -32,6 +31,8 @@ pub(crate) struct Function {
 pub(crate) struct Modules {
     modules: BTreeMap<usize, Module>,
     functions: BTreeMap<usize, Function>,
+    /// Handles of what went with a module: its own and its functions', with the words that tell so.
+    unloaded: BTreeMap<usize, Arc<str>>,
 }
 
 impl Runtime {
@@ -49,9 +50,13 @@ impl Runtime {
             let words = format!("the code object is for {got}, the device is {expected}");
             return fail(Code::NoBinaryForGpu, words);
         }
-        if object.abi_version == AbiVersion::V6 && version() < FIRST_WITH_V6 {
-            let words =
-                format!("a code object v6 needs HIP {FIRST_WITH_V6}, this is HIP {}", version());
+        let needs = match object.abi_version {
+            AbiVersion::V5 => FIRST_WITH_CODE_OBJECTS_V5,
+            AbiVersion::V6 => FIRST_WITH_CODE_OBJECTS_V6,
+        };
+        let (got, version) = (object.abi_version, self.settings.version);
+        if version < needs {
+            let words = format!("a code object {got} needs HIP {needs}, this is HIP {version}");
             return fail(Code::InvalidImage, words);
         }
         let loaded = self
@@ -63,16 +68,37 @@ impl Runtime {
         Ok(handle)
     }
 
-    /// The module's kernels go with it.
+    /// Frees the module's memory; its kernels go with it.
     pub(crate) fn unload(&mut self, module: usize) -> Done<()> {
-        find(&mut self.modules.modules, module, "module")?;
+        let Module { object, loaded } = self.module(module)?;
+        let names: Vec<&str> = object.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        let words: Arc<str> =
+            format!("module {module:#x} ('{}') was unloaded", names.join("', '")).into();
+        let loaded = *loaded;
+        let of_it = |function: &Function| function.module == module;
+        let functions = self.modules.functions.extract_if(.., |_, function| of_it(function));
+        let handles = functions.map(|(handle, _)| handle).chain([module]);
+        self.modules.unloaded.extend(handles.map(|handle| (handle, words.clone())));
         self.modules.modules.remove(&module);
-        self.modules.functions.retain(|_, function| function.module != module);
-        Ok(())
+        let freed = self.machine.unload(loaded);
+        freed.map_err(|error| Failure::new(Code::InvalidHandle, error))
+    }
+
+    fn module(&self, handle: usize) -> Done<&Module> {
+        let known = self.modules.modules.get(&handle);
+        known.ok_or_else(|| self.gone(Code::InvalidHandle, "module", handle))
+    }
+
+    /// Why a handle of a module or function names nothing.
+    fn gone(&self, code: Code, what: &str, handle: usize) -> Failure {
+        match self.modules.unloaded.get(&handle) {
+            Some(words) => Failure::new(code, format!("{what} {handle:#x}: {words}")),
+            None => Failure::new(code, format!("{what} {handle:#x} was never made")),
+        }
     }
 
     pub(crate) fn get_function(&mut self, module: usize, name: &str) -> Done<usize> {
-        let Module { object, loaded } = find(&mut self.modules.modules, module, "module")?;
+        let Module { object, loaded } = self.module(module)?;
         let kernel =
             object.kernel(name).map_err(|unknown| Failure::new(Code::NotFound, unknown))?;
         let function = Function { module, kernel: Arc::new(kernel.clone()), loaded: *loaded };
@@ -82,19 +108,13 @@ impl Runtime {
     }
 
     pub(crate) fn function(&self, handle: usize) -> Done<Function> {
-        self.modules.functions.get(&handle).cloned().ok_or_else(|| {
-            Failure::new(
-                Code::InvalidDeviceFunction,
-                format!(
-                    "function {handle:#x} belongs to a module that was unloaded, or was never made"
-                ),
-            )
-        })
+        let known = self.modules.functions.get(&handle).cloned();
+        known.ok_or_else(|| self.gone(Code::InvalidDeviceFunction, "function", handle))
     }
 
     /// Address and size of a symbol.
-    pub(crate) fn global(&mut self, module: usize, name: &str) -> Done<(u64, u64)> {
-        let Module { object, loaded } = find(&mut self.modules.modules, module, "module")?;
+    pub(crate) fn global(&self, module: usize, name: &str) -> Done<(u64, u64)> {
+        let Module { object, loaded } = self.module(module)?;
         let symbol = object.symbols.iter().find(|symbol| symbol.name == name);
         match symbol {
             Some(symbol) => Ok((loaded.address_of(symbol.address), symbol.size)),

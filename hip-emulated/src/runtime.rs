@@ -1,6 +1,7 @@
 //! The one device and everything that handles name.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use emulator::{Machine, Options};
@@ -25,8 +26,11 @@ pub(crate) struct Runtime {
     pub findings: u64,
     /// A fault that no waiting call has told yet.
     pub fault: Option<Failure>,
-    next_handle: usize,
 }
+
+/// The last handle of this process, far above those that HIP reserves (`hipStreamLegacy`, `hipStreamPerThread`). Outlives
+/// the device, so that a handle of before a reset names nothing after it.
+static LAST_HANDLE: AtomicUsize = AtomicUsize::new(0x1000);
 
 static RUNTIME: Mutex<Option<Runtime>> = Mutex::new(None);
 
@@ -41,15 +45,12 @@ impl Runtime {
             streams: Streams::default(),
             findings: 0,
             fault: None,
-            // Far above the handles that HIP reserves (hipStreamLegacy, hipStreamPerThread).
-            next_handle: 0x1000,
         }
     }
 
     /// A number that names something new.
     pub(crate) fn new_handle(&mut self) -> usize {
-        self.next_handle += 16;
-        self.next_handle
+        LAST_HANDLE.fetch_add(16, Ordering::Relaxed) + 16
     }
 
     /// Tells a fault of an earlier launch, once.

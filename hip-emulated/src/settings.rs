@@ -17,15 +17,12 @@ pub const VERSION_VARIABLE: &str = "WAVESMITH_HIP_VERSION";
 /// The version whose interface this library follows.
 pub(crate) const DEFAULT_VERSION: Version = Version::new(7, 1);
 
-/// First version of HIP whose loader takes code objects v6. Source: the loader of ROCr, which knows
-/// `ELFABIVERSION_AMDGPU_HSA_V6` from ROCm 6.2 on.
-pub(crate) const FIRST_WITH_V6: Version = Version::new(6, 2);
-
 /// The device as the environment describes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub target: Target,
     pub memory_bytes: u64,
+    pub version: Version,
 }
 
 impl Settings {
@@ -52,16 +49,31 @@ impl Settings {
                 );
             }
         };
-        Ok(Settings { target, memory_bytes })
+        let version = version()?;
+        Ok(Settings { target, memory_bytes, version })
     }
 }
 
 /// The version that the library says it has.
-pub(crate) fn version() -> Version {
-    let set = variable(VERSION_VARIABLE).and_then(|text| text.parse().ok());
-    set.map_or(DEFAULT_VERSION, Version)
+///
+/// # Errors
+/// The environment names none that HIP could have.
+pub(crate) fn version() -> Done<Version> {
+    let Some(text) = variable(VERSION_VARIABLE) else { return Ok(DEFAULT_VERSION) };
+    match text.parse().map(Version) {
+        Ok(version) if version.major() > 0 => Ok(version),
+        _ => fail(
+            Code::NoDevice,
+            format!(
+                "{VERSION_VARIABLE} is '{text}', not a version as HIP writes it, such as {}",
+                DEFAULT_VERSION.0
+            ),
+        ),
+    }
 }
 
+/// A variable that is set and not empty, as text; bytes that are none become question marks, which no value has.
 fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
+    let value = std::env::var_os(name).filter(|value| !value.is_empty());
+    value.map(|value| value.to_string_lossy().into_owned())
 }

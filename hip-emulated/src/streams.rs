@@ -104,12 +104,22 @@ impl Runtime {
     }
 
     pub(crate) fn destroy_stream(&mut self, stream: usize) -> Done<()> {
-        let found = find(&mut self.streams.streams, stream, "stream")?;
-        if let Some(capture) = found.capture.take() {
-            self.streams.captures.remove(&capture);
-        }
+        let captured = find(&mut self.streams.streams, stream, "stream")?.capture;
         self.streams.streams.remove(&stream);
+        let Some(number) = captured else { return Ok(()) };
+        match self.streams.captures.get_mut(&number) {
+            // One that joined: what it did can never be waited for.
+            Some(capture) if capture.origin != stream => capture.spoilt = true,
+            _ => drop(self.take_capture(number)),
+        }
         Ok(())
+    }
+
+    /// Ends a capture; the streams that joined it are free again.
+    fn take_capture(&mut self, number: usize) -> Option<Capture> {
+        let streams = self.streams.streams.values_mut();
+        streams.filter(|s| s.capture == Some(number)).for_each(|stream| stream.capture = None);
+        self.streams.captures.remove(&number)
     }
 
     pub(crate) fn stream_flags(&mut self, stream: usize) -> Done<u32> {
@@ -208,11 +218,7 @@ impl Runtime {
         if find(&mut self.streams.captures, number, "capture")?.origin != stream {
             return fail(Code::StreamCaptureUnmatched, "the capture was begun on another stream");
         }
-        let streams = self.streams.streams.values_mut();
-        for stream in streams.filter(|stream| stream.capture == Some(number)) {
-            stream.capture = None;
-        }
-        let Some(capture) = self.streams.captures.remove(&number) else {
+        let Some(capture) = self.take_capture(number) else {
             return fail(Code::IllegalState, "the stream is not captured");
         };
         if capture.spoilt {

@@ -88,6 +88,13 @@ pub trait Device {
     /// The bytes are no valid code object, or one of another target.
     fn load(&mut self, code_object: &[u8]) -> Result<Module, DeviceError>;
 
+    /// Unloads a module. Every handle of it and of its kernels becomes invalid, except launches that were prepared
+    /// before, which keep what they need loaded.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unloaded`] when that was done before, [`DeviceError::InvalidHandle`] of another device's.
+    fn unload(&mut self, module: Module) -> Result<(), DeviceError>;
+
     /// Runs a kernel on explicit arguments that are already packed as its metadata says. It checks
     /// nothing about them; that is [`Device::launch`]'s part.
     ///

@@ -24,7 +24,8 @@ pub struct EmulatedDevice {
     id: DeviceId,
     machine: Machine,
     buffers: BTreeMap<u64, BufferId>,
-    objects: Vec<LoadedObject>,
+    /// By module number; `None` once unloaded.
+    objects: Vec<Option<LoadedObject>>,
     next_buffer: u64,
 }
 
@@ -126,8 +127,14 @@ impl Device for EmulatedDevice {
         }
         let id = self.objects.len() as u64;
         let loaded = self.machine.load(&code_object).map_err(Fault::from)?;
-        self.objects.push(loaded);
+        self.objects.push(Some(loaded));
         Ok(Module { device: self.id, id, code_object: Arc::new(code_object) })
+    }
+
+    fn unload(&mut self, module: Module) -> Result<(), DeviceError> {
+        let slot = module.slot(self.id, &mut self.objects, || module.describe())?;
+        let loaded = slot.take().ok_or_else(|| module.unloaded(module.describe()))?;
+        Ok(self.machine.unload(loaded).map_err(Fault::from)?)
     }
 
     fn dispatch(
@@ -137,13 +144,10 @@ impl Device for EmulatedDevice {
         kernarg: &[u8],
     ) -> Result<LaunchReport, DeviceError> {
         let module = &kernel.module;
-        let loaded = usize::try_from(module.id).ok().and_then(|index| self.objects.get(index));
-        let loaded = loaded.filter(|_| module.device == self.id);
-        let object = loaded.ok_or_else(|| DeviceError::InvalidHandle {
-            what: format!("kernel '{}'", kernel.name()),
-        })?;
+        let slot = module.slot(self.id, &mut self.objects, || kernel.describe())?;
+        let object = slot.ok_or_else(|| module.unloaded(kernel.describe()))?;
         let dispatch = Dispatch {
-            object: *object,
+            object,
             kernel: kernel.name(),
             workgroups: dims.grid,
             workgroup_size: dims.workgroup,

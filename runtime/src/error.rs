@@ -36,6 +36,14 @@ pub enum DeviceError {
         /// What the handle is of.
         what: String,
     },
+    /// A kernel of a module that was unloaded.
+    #[error("{what} is of module {module}, which was unloaded: load the code object again")]
+    Unloaded {
+        /// What is asked for.
+        what: String,
+        /// The device's number of the module, counted from 0 in the order of loading.
+        module: u64,
+    },
     /// A buffer does not have the bytes that the host wants.
     #[error("{slice} lie outside it")]
     OutsideBuffer {

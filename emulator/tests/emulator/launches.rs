@@ -123,6 +123,54 @@ fn a_dispatch_gives_back_what_it_allocated() {
 }
 
 #[test]
+fn an_unloaded_object_gives_back_its_memory_and_is_named() {
+    let object = fixture("vector_add", TARGET);
+    let image: u64 = object.segments.iter().map(|segment| segment.memory_size).sum();
+    let options = Options { memory_limit_bytes: 2 * image - 1, ..Options::default() };
+    let mut machine = Machine::new(TARGET, options);
+    let first = machine.load(&object).expect("there is room for one");
+    assert!(matches!(machine.load(&object), Err(LaunchError::Memory(_))), "and for no other");
+    for number in 0..50 {
+        let loaded = if number == 0 { first } else { machine.load(&object).expect("room again") };
+        machine.dispatch(&dispatch(loaded)).expect("runs");
+        machine.unload(loaded).expect("is loaded");
+        let unloaded = |error: LaunchError| match error {
+            LaunchError::Unloaded { number: got, kernels } => {
+                assert_eq!((got, kernels), (number, vec!["vector_add".to_owned()]));
+            }
+            other => panic!("{other}"),
+        };
+        unloaded(machine.unload(loaded).expect_err("twice"));
+        unloaded(machine.check(&dispatch(loaded)).expect_err("nothing to launch"));
+        match machine.dispatch(&dispatch(loaded)) {
+            Err(Fault::Launch(error)) => unloaded(error),
+            other => panic!("{other:?}"),
+        }
+        let address = loaded.address_of(object.segments[0].address);
+        assert_eq!(machine.memory().buffer_at(address), None);
+    }
+}
+
+#[test]
+fn memory_that_nobody_touches_costs_the_host_nothing() {
+    let options = Options { memory_limit_bytes: 1 << 40, ..Options::default() };
+    let mut memory = Machine::new(TARGET, options);
+    let before = resident_bytes();
+    let buffer = memory.memory_mut().allocate("large", 1 << 30, Access::ReadWrite).expect("room");
+    memory.memory_mut().write(buffer, (1 << 30) - 4, &[7; 4]).expect("fits");
+    let grown = resident_bytes() - before;
+    assert!(grown < 1 << 27, "{grown} bytes for a buffer of which four were written");
+}
+
+/// Bytes of this process that are in the host's memory.
+fn resident_bytes() -> i64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux tells");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("it is listed");
+    let kibibytes = line.split_whitespace().nth(1).expect("a number").parse::<i64>();
+    kibibytes.expect("a number") * 1024
+}
+
+#[test]
 fn an_object_of_another_machine_is_refused() {
     let (_, loaded, _) = machine();
     let mut empty = Machine::new(TARGET, Options::default());

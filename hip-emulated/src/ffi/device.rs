@@ -6,6 +6,7 @@ use hip_abi::{Attribute, Code, Layout, PROPERTIES_R0000, PROPERTIES_R0600};
 
 use super::{exports, put, put_text};
 use crate::failure::{Done, fail};
+use crate::host::{self, Use};
 use crate::runtime::{Runtime, reset, with};
 
 /// Does something with the device of a number.
@@ -25,6 +26,7 @@ unsafe fn fill_properties(properties: *mut c_void, device: c_int, layout: &Layou
     if properties.is_null() {
         return fail(Code::InvalidValue, "the pointer for properties is null");
     }
+    host::check(properties as usize, bytes.len(), Use::Write)?;
     // SAFETY: not null, so valid for as many bytes as the layout has by this function's contract.
     unsafe { properties.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     Ok(())

@@ -72,9 +72,9 @@ exports! {
         }
     }
 
-    fn hipRuntimeGetVersion(number: *mut c_int) { put(number, version().0) }
+    fn hipRuntimeGetVersion(number: *mut c_int) { put(number, version()?.0) }
 
-    fn hipDriverGetVersion(number: *mut c_int) { put(number, version().0) }
+    fn hipDriverGetVersion(number: *mut c_int) { put(number, version()?.0) }
 
     fn hipDrvGetErrorName(code: u32, name: *mut *const c_char) { put(name, hipGetErrorName(code)) }
 
@@ -89,7 +89,8 @@ exports! {
         _flags: u64,
         status: *mut c_int,
     ) {
-        let name = match text(symbol)? {
+        let asked = text(symbol)?;
+        let name = match asked.as_str() {
             // The name means the layout of the caller's version.
             "hipGetDeviceProperties" if Version(hip_version) >= Version::new(6, 0) => {
                 "hipGetDevicePropertiesR0600"

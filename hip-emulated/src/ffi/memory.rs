@@ -8,8 +8,9 @@ use std::sync::PoisonError;
 
 use hip_abi::{Code, PointerAttribute};
 
-use super::{exports, put, put_if};
+use super::{bytes, exports, put, put_if};
 use crate::failure::{Done, Failure, fail};
+use crate::host::{self, Use};
 use crate::runtime::{Runtime, with};
 use crate::streams::{Place, Work};
 
@@ -18,6 +19,9 @@ static HOST: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
 /// Alignment of host memory in bytes: a page.
 const HOST_ALIGN: usize = 4096;
+
+/// Bytes that copies move at a time.
+const STEP_BYTES: usize = 1 << 24;
 
 /// Which call waits until it is done.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,11 +95,19 @@ pub(super) unsafe fn execute(work: Work) -> Done<()> {
             with(|runtime| runtime.fill(address, &pattern, count))
         }
         Work::Copy { to: Place::Device(to), from: Place::Host(from), size_bytes } => {
-            // SAFETY: the host's bytes are valid by this function's contract.
-            let bytes = unsafe { std::slice::from_raw_parts(from as *const u8, size_bytes) };
-            with(|runtime| runtime.write(runtime.range(to, size_bytes as u64)?, bytes))
+            with(|runtime| runtime.range(to, size_bytes as u64).map(|_| ()))?;
+            for done in (0..size_bytes).step_by(STEP_BYTES) {
+                let step = (size_bytes - done).min(STEP_BYTES);
+                let at = from.wrapping_add(done);
+                // SAFETY: the host's bytes are valid by this function's contract.
+                let bytes = unsafe { bytes(at as *const u8, step, "the host's bytes") }?;
+                let to = to + done as u64;
+                with(|runtime| runtime.write(runtime.range(to, step as u64)?, &bytes))?;
+            }
+            Ok(())
         }
         Work::Copy { to: Place::Host(to), from: Place::Device(from), size_bytes } => {
+            host::check(to, size_bytes, Use::Write)?;
             with(|runtime| {
                 let bytes = runtime.read(runtime.range(from, size_bytes as u64)?)?;
                 // SAFETY: the host's bytes are valid for writes by this function's contract, and the device's are memory of
@@ -106,19 +118,27 @@ pub(super) unsafe fn execute(work: Work) -> Done<()> {
         }
         Work::Copy { to: Place::Device(to), from: Place::Device(from), size_bytes } => {
             with(|runtime| {
-                let bytes = runtime.read(runtime.range(from, size_bytes as u64)?)?.to_vec();
+                let range = runtime.range(from, size_bytes as u64)?;
+                let mut bytes = Vec::new();
+                let taken = bytes.try_reserve_exact(size_bytes);
+                taken.map_err(|error| Failure::new(Code::OutOfMemory, error))?;
+                bytes.extend_from_slice(runtime.read(range)?);
                 runtime.write(runtime.range(to, size_bytes as u64)?, &bytes)
             })
         }
         Work::Copy { to: Place::Host(to), from: Place::Host(from), size_bytes } => {
-            // SAFETY: both are valid by this function's contract; they may overlap.
-            unsafe { (to as *mut u8).copy_from(from as *const u8, size_bytes) };
+            // SAFETY: the host's bytes are valid by this function's contract.
+            let bytes = unsafe { bytes(from as *const u8, size_bytes, "the host's bytes") }?;
+            host::check(to, size_bytes, Use::Write)?;
+            // SAFETY: valid for writes by this function's contract; the bytes are a copy.
+            unsafe { (to as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), size_bytes) };
             Ok(())
         }
         Work::Call { function, argument } => {
             if function == 0 {
                 return fail(Code::InvalidValue, "the host's function is null");
             }
+            host::check(function, 1, Use::Execute)?;
             // SAFETY: not null, so a function of this type by this function's contract.
             let function = unsafe {
                 std::mem::transmute::<usize, unsafe extern "C" fn(*mut c_void)>(function)

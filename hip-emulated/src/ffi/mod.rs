@@ -1,7 +1,8 @@
 //! The functions that C programs call. Everything unsafe of this library is in this folder.
 //!
 //! HIP's functions trust their callers: a pointer is valid or null, a string ends, an array has as many elements as the
-//! kernel has arguments. What can be checked is; what cannot is the caller's promise, here as there.
+//! kernel has arguments. Here what is read of a caller is copied by Linux, which refuses addresses without memory, and what
+//! is written is looked up first (`host.rs`); that valid memory is the right one stays the caller's promise.
 
 #![allow(unsafe_code, reason = "an interface for C cannot be written without")]
 #![allow(non_snake_case, reason = "the functions have HIP's names")]
@@ -20,7 +21,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hip_abi::Code;
 
-use crate::failure::{Done, Failure, fail};
+use crate::failure::{Done, Failure, fail, say};
+use crate::host::{self, Use};
 
 thread_local! {
     /// What `hipGetLastError` gives: the last failure of this thread.
@@ -36,7 +38,7 @@ fn call(name: &str, body: impl FnOnce() -> Done<()>) -> u32 {
         Ok(()) => Code::Success.number(),
         Err(Failure { code, words }) => {
             if !words.is_empty() {
-                eprintln!("hip-emulated: {name}: {}: {words}", code.name());
+                say(format_args!("{name}: {}: {words}", code.name()));
             }
             LAST_ERROR.set(code);
             code.number()
@@ -93,6 +95,8 @@ unsafe fn put<T>(to: *mut T, value: T) -> Done<()> {
     if to.is_null() {
         return fail(Code::InvalidValue, "the pointer for a result is null");
     }
+    // A look at what stands there tells addresses without memory, at less cost than the list of mappings.
+    host::read(to as usize, size_of::<T>(), "the place for a result")?;
     // SAFETY: not null, so valid by this function's contract; it need not be aligned.
     unsafe { to.write_unaligned(value) };
     Ok(())
@@ -113,14 +117,42 @@ unsafe fn put_if<T>(to: *mut T, value: T) -> Done<()> {
 /// The text behind a caller's pointer.
 ///
 /// # Safety
-/// `from` is null or points to a string that ends with a zero byte and stays while the result is used.
-unsafe fn text<'s>(from: *const c_char) -> Done<&'s str> {
+/// `from` is null or points to a string that ends with a zero byte.
+unsafe fn text(from: *const c_char) -> Done<String> {
     if from.is_null() {
         return fail(Code::InvalidValue, "the pointer to a name is null");
     }
-    // SAFETY: not null, so a string that ends by this function's contract.
-    let text = unsafe { CStr::from_ptr(from) };
-    text.to_str().map_err(|error| Failure::new(Code::InvalidValue, error))
+    let bytes = match host::read_text(from as usize)? {
+        Some(bytes) => bytes,
+        // SAFETY: not null, so a string that ends by this function's contract.
+        None => unsafe { CStr::from_ptr(from) }.to_bytes().to_vec(),
+    };
+    String::from_utf8(bytes).map_err(|error| Failure::new(Code::InvalidValue, error))
+}
+
+/// Bytes behind a caller's pointer.
+///
+/// # Safety
+/// `from` is null or valid for reads of `size` bytes.
+unsafe fn bytes(from: *const u8, size: usize, what: &str) -> Done<Vec<u8>> {
+    if from.is_null() {
+        return fail(Code::InvalidValue, format!("{what}: the pointer is null"));
+    }
+    Ok(match host::read(from as usize, size, what)? {
+        Some(bytes) => bytes,
+        // SAFETY: not null, so valid by this function's contract.
+        None => unsafe { std::slice::from_raw_parts(from, size) }.to_vec(),
+    })
+}
+
+/// A number behind a caller's pointer.
+///
+/// # Safety
+/// As [`bytes`], of the size of an address.
+unsafe fn number(from: *const usize, what: &str) -> Done<usize> {
+    // SAFETY: as this function's contract says.
+    let bytes = unsafe { bytes(from.cast(), size_of::<usize>(), what) }?;
+    Ok(usize::from_ne_bytes(bytes.try_into().unwrap_or_default()))
 }
 
 /// Writes text and its final zero into a caller's array of `size` bytes, cut where it does not fit.
@@ -132,6 +164,7 @@ unsafe fn put_text(to: *mut c_char, size: i32, value: &str) -> Done<()> {
         return fail(Code::InvalidValue, format!("no room for a name: {size} bytes"));
     };
     let bytes = &value.as_bytes()[..value.len().min(room - 1)];
+    host::check(to as usize, bytes.len() + 1, Use::Write)?;
     // SAFETY: `room` bytes are valid for writes by this function's contract, and at most so many are written.
     unsafe {
         to.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());

@@ -9,7 +9,7 @@ use hip_abi::{
 };
 
 use super::memory::execute;
-use super::{exports, put, put_if, text};
+use super::{bytes, exports, number, put, put_if, text};
 use crate::failure::{Done, Failure, fail};
 use crate::launch::{Launch, check_packed, pack};
 use crate::runtime::with;
@@ -22,15 +22,12 @@ const MAX_IMAGE_BYTES: u64 = 1 << 30;
 ///
 /// # Safety
 /// `image` is null or points to a whole code object.
-unsafe fn image<'i>(image: *const c_void) -> Done<&'i [u8]> {
+unsafe fn image(image: *const c_void) -> Done<Vec<u8>> {
     const HEADER_BYTES: usize = 64;
     const MAGIC: &[u8] = b"\x7fELF";
-    if image.is_null() {
-        return fail(Code::InvalidValue, "the pointer to the code object is null");
-    }
     let start = image.cast::<u8>();
     // SAFETY: even the smallest object has a magic.
-    let magic = unsafe { std::slice::from_raw_parts(start, MAGIC.len()) };
+    let magic = unsafe { bytes(start, MAGIC.len(), "the code object") }?;
     if magic != MAGIC {
         let words = format!(
             "the image begins with {magic:02x?}, not with the ELF magic; bundles are not taken apart"
@@ -38,15 +35,15 @@ unsafe fn image<'i>(image: *const c_void) -> Done<&'i [u8]> {
         return fail(Code::InvalidImage, words);
     }
     // SAFETY: an ELF object has its header.
-    let header = unsafe { std::slice::from_raw_parts(start, HEADER_BYTES) };
-    let (table, each) = (word(header, 32, 8), word(header, 54, 2));
-    let table_end = table.saturating_add(each.saturating_mul(word(header, 56, 2)));
+    let header = unsafe { bytes(start, HEADER_BYTES, "the code object's header") }?;
+    let (table, each) = (word(&header, 32, 8), word(&header, 54, 2));
+    let table_end = table.saturating_add(each.saturating_mul(word(&header, 56, 2)));
     if table_end > MAX_IMAGE_BYTES || each < 56 {
         return fail(Code::InvalidImage, "its program headers lie where no code object has them");
     }
     let size = usize::try_from(table_end).unwrap_or(HEADER_BYTES).max(HEADER_BYTES);
     // SAFETY: a whole object has its program headers.
-    let headers = unsafe { std::slice::from_raw_parts(start, size) };
+    let headers = unsafe { bytes(start, size, "the code object's program headers") }?;
     let first = usize::try_from(table).unwrap_or(size).min(size);
     let entries = headers[first..].chunks_exact(usize::try_from(each).unwrap_or(56));
     let ends = entries.map(|entry| word(entry, 8, 8).saturating_add(word(entry, 32, 8)));
@@ -57,13 +54,27 @@ unsafe fn image<'i>(image: *const c_void) -> Done<&'i [u8]> {
     }
     let size = usize::try_from(end).unwrap_or(size);
     // SAFETY: a whole object has all its segments.
-    Ok(unsafe { std::slice::from_raw_parts(start, size) })
+    unsafe { bytes(start, size, "the code object, as long as its headers say,") }
 }
 
 /// A little-endian number of a header.
 fn word(bytes: &[u8], offset: usize, size: usize) -> u64 {
     let field = bytes.get(offset..offset + size).unwrap_or_default();
     field.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+/// The bytes of a file, which could be anything.
+fn file(path: &str) -> Done<Vec<u8>> {
+    let no = |code, words: String| Failure::new(code, format!("{path}: {words}"));
+    let about = std::fs::metadata(path).map_err(|e| no(Code::FileNotFound, e.to_string()))?;
+    if !about.is_file() {
+        return Err(no(Code::InvalidImage, "no regular file".to_owned()));
+    }
+    if about.len() > MAX_IMAGE_BYTES {
+        let words = format!("{} bytes, the limit is {MAX_IMAGE_BYTES}", about.len());
+        return Err(no(Code::InvalidImage, words));
+    }
+    std::fs::read(path).map_err(|e| no(Code::FileNotFound, e.to_string()))
 }
 
 fn load(bytes: &[u8]) -> Done<usize> {
@@ -95,16 +106,12 @@ unsafe fn arguments(
             fail(Code::InvalidValue, words)
         }
         (false, true) => pack(metadata, |index, size| {
-            // SAFETY: the list has a pointer for each explicit argument.
-            let argument = unsafe { *params.add(index) };
-            if argument.is_null() {
-                return fail(
-                    Code::InvalidValue,
-                    format!("the pointer to argument {index} is null"),
-                );
+            let place = format!("argument {index} in kernelParams");
+            // SAFETY: the list has a pointer for each explicit argument, valid for as many bytes as that has.
+            unsafe {
+                let argument = number(params.wrapping_add(index).cast(), &place)?;
+                bytes(argument as *const u8, size, &place)
             }
-            // SAFETY: not null, so valid for as many bytes as the argument has.
-            Ok(unsafe { std::slice::from_raw_parts(argument, size) }.to_vec())
         }),
     }
 }
@@ -119,17 +126,17 @@ unsafe fn packed(metadata: &KernelMetadata, extra: *const usize) -> Done<Vec<u8>
     let (mut buffer, mut size) = (0, 0);
     for entry in 0..MAX_ENTRIES {
         // SAFETY: within the list, whose end was not seen yet.
-        let key = unsafe { *extra.add(2 * entry) };
+        let key = unsafe { number(extra.wrapping_add(2 * entry), "a key in extra") }?;
         if key == LAUNCH_PARAM_END {
             break;
         }
         // SAFETY: every key but the end is followed by a value.
-        let value = unsafe { *extra.add(2 * entry + 1) };
+        let value = unsafe { number(extra.wrapping_add(2 * entry + 1), "a value in extra") }?;
         match key {
             LAUNCH_PARAM_BUFFER_POINTER => buffer = value,
             LAUNCH_PARAM_BUFFER_SIZE if value != 0 => {
                 // SAFETY: not null, so the address of a size.
-                size = unsafe { *(value as *const usize) };
+                size = unsafe { number(value as *const usize, "the size in extra") }?;
             }
             _ => {
                 let words = format!("extra has the key {key}, known are 1, 2 and 3");
@@ -138,11 +145,8 @@ unsafe fn packed(metadata: &KernelMetadata, extra: *const usize) -> Done<Vec<u8>
         }
     }
     check_packed(metadata, size)?;
-    if buffer == 0 {
-        return fail(Code::InvalidValue, "extra has no buffer of arguments");
-    }
-    // SAFETY: not null, so valid for the size that the list says.
-    Ok(unsafe { std::slice::from_raw_parts(buffer as *const u8, size) }.to_vec())
+    // SAFETY: null, or valid for the size that the list says.
+    unsafe { bytes(buffer as *const u8, size, "the buffer of arguments in extra") }
 }
 
 /// How large a launch is.
@@ -187,7 +191,7 @@ struct LaunchConfig {
 
 exports! {
     fn hipModuleLoadData(module: *mut usize, data: *const c_void) {
-        let handle = load(image(data)?)?;
+        let handle = load(&image(data)?)?;
         put(module, handle)
     }
 
@@ -198,29 +202,26 @@ exports! {
         _options: *const c_int,
         _values: *const *const c_void,
     ) {
-        let handle = load(image(data)?)?;
+        let handle = load(&image(data)?)?;
         put(module, handle)
     }
 
     fn hipModuleLoad(module: *mut usize, path: *const c_char) {
-        let path = text(path)?;
-        let bytes = std::fs::read(path)
-            .map_err(|error| Failure::new(Code::FileNotFound, format!("{path}: {error}")))?;
-        put(module, load(&bytes)?)
+        put(module, load(&file(&text(path)?)?)?)
     }
 
     fn hipModuleUnload(module: usize) { with(|runtime| runtime.unload(module)) }
 
     fn hipModuleGetFunction(function: *mut usize, module: usize, name: *const c_char) {
         let name = text(name)?;
-        put(function, with(|runtime| runtime.get_function(module, name))?)
+        put(function, with(|runtime| runtime.get_function(module, &name))?)
     }
 
     fn hipModuleGetGlobal(address: *mut u64, size: *mut usize, module: usize, name: *const c_char) {
         let name = text(name)?;
-        let (at, bytes) = with(|runtime| runtime.global(module, name))?;
+        let (at, n_bytes) = with(|runtime| runtime.global(module, &name))?;
         put_if(address, at)?;
-        put_if(size, usize::try_from(bytes).unwrap_or(usize::MAX))
+        put_if(size, usize::try_from(n_bytes).unwrap_or(usize::MAX))
     }
 
     fn hipFuncGetAttribute(value: *mut c_int, attribute: c_int, function: usize) {
@@ -319,9 +320,8 @@ exports! {
         params: *const *const u8,
         extra: *const usize,
     ) {
-        if config.is_null() {
-            return fail(Code::InvalidValue, "the pointer to the configuration is null");
-        }
+        // Looked at first, so that what is read next is there.
+        bytes(config.cast(), size_of::<LaunchConfig>(), "the configuration")?;
         let LaunchConfig { grid, block, shared_bytes, stream } = config.read_unaligned();
         let size =
             Size { workgroups: grid, workgroup_size: block, dynamic_lds_bytes: shared_bytes };

@@ -26,7 +26,8 @@ pub struct HipDevice {
     name: String,
     // Freed in this order: nothing may outlive the stream's work, which dropping memory waits for.
     buffers: BTreeMap<u64, DeviceMemory>,
-    modules: Vec<Loaded>,
+    /// By module number; `None` once unloaded.
+    modules: Vec<Option<Loaded>>,
     stream: Stream,
     next_buffer: u64,
 }
@@ -123,14 +124,11 @@ impl HipDevice {
     /// The function behind a kernel of this device.
     ///
     /// # Errors
-    /// The kernel is of another device, or HIP does not find it.
+    /// The kernel is of another device or an unloaded module, or HIP does not find it.
     pub fn function(&mut self, kernel: &Kernel) -> Result<Function, DeviceError> {
-        let of_this = kernel.module.device == self.id;
-        let index = usize::try_from(kernel.module.id).ok().filter(|_| of_this);
-        let loaded = index.and_then(|index| self.modules.get_mut(index));
-        let loaded = loaded.ok_or_else(|| DeviceError::InvalidHandle {
-            what: format!("kernel '{}'", kernel.name()),
-        })?;
+        let module = &kernel.module;
+        let slot = module.slot(self.id, &mut self.modules, || kernel.describe())?;
+        let loaded = slot.as_mut().ok_or_else(|| module.unloaded(kernel.describe()))?;
         if let Some(function) = loaded.functions.get(kernel.name()) {
             return Ok(function.clone());
         }
@@ -223,8 +221,21 @@ impl Device for HipDevice {
         self.library.set_device(self.identity.number)?;
         let module = LoadedModule::new(&self.library, code_object)?;
         let id = self.modules.len() as u64;
-        self.modules.push(Loaded { module, functions: BTreeMap::new() });
+        self.modules.push(Some(Loaded { module, functions: BTreeMap::new() }));
         Ok(Module { device: self.id, id, code_object: Arc::new(object) })
+    }
+
+    fn unload(&mut self, module: Module) -> Result<(), DeviceError> {
+        let slot = module.slot(self.id, &mut self.modules, || module.describe())?;
+        match slot.take() {
+            // The driver is asked when the last prepared launch of it goes too. Launches under way must be over by then.
+            Some(loaded) => {
+                self.stream.synchronize()?;
+                drop(loaded);
+                Ok(())
+            }
+            None => Err(module.unloaded(module.describe())),
+        }
     }
 
     fn dispatch(

@@ -7,12 +7,11 @@ use isa::Target;
 use crate::error::DeviceError;
 use crate::hip::error::{HipError, LoadRefused};
 
-/// First version of HIP whose loader takes a version of code objects. Sources: the loader of ROCr, which knows v5
-/// (`ELFABIVERSION_AMDGPU_HSA_V5`) from ROCm 5.0 and v6 from ROCm 6.2 on.
+/// First version of HIP whose loader takes a version of code objects.
 pub const fn first_hip_for(version: AbiVersion) -> Version {
     match version {
-        AbiVersion::V5 => Version::new(5, 0),
-        AbiVersion::V6 => Version::new(6, 2),
+        AbiVersion::V5 => hip_abi::FIRST_WITH_CODE_OBJECTS_V5,
+        AbiVersion::V6 => hip_abi::FIRST_WITH_CODE_OBJECTS_V6,
     }
 }
 
@@ -116,7 +115,7 @@ mod tests {
         object.features.xnack = FeatureSetting::Any;
         let words = refusal(&object, &device, Version::new(4, 5)).unwrap().to_string();
         assert!(
-            words.contains("v5") && words.contains("5.0.0") && words.contains("4.5.0"),
+            words.contains("v5") && words.contains("5.2.0") && words.contains("4.5.0"),
             "{words}"
         );
     }

@@ -153,6 +153,28 @@ fn a_limit_on_instructions_ends_a_launch() {
 }
 
 #[test]
+fn an_unloaded_module_launches_nothing_and_is_named() {
+    for (target, object) in TARGETS {
+        let mut setting = Setting::new(target, object);
+        let module = setting.kernel.module.clone();
+        setting.device.unload(module.clone()).expect("is loaded");
+        for error in [
+            setting.launch(ONE_ROW).expect_err("unloaded"),
+            setting.device.unload(module.clone()).expect_err("twice"),
+        ] {
+            let DeviceError::Unloaded { what, module } = &error else { panic!("{error}") };
+            assert!(what.contains("'update_slots'") && *module == 0, "{error}");
+        }
+        let mut elsewhere = EmulatedDevice::new(target, Options::default());
+        let foreign = elsewhere.unload(module).expect_err("of another device");
+        assert!(matches!(foreign, DeviceError::InvalidHandle { .. }), "{foreign}");
+        let again = setting.device.load(object).expect("loads again");
+        setting.kernel = again.kernel("update_slots").expect("there");
+        setting.launch(ONE_ROW).expect("runs");
+    }
+}
+
+#[test]
 fn freed_and_foreign_buffers_are_refused() {
     let mut setting = Setting::new(Target::Gfx950, UPDATE_SLOTS_GFX950);
     setting.device.free(setting.x.clone()).expect("valid");

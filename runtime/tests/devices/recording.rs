@@ -125,6 +125,10 @@ impl Device for Recording {
         Ok(Module { device: self.id, id: 0, code_object })
     }
 
+    fn unload(&mut self, _: Module) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
     fn dispatch(
         &mut self,
         kernel: &Kernel,

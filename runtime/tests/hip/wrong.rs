@@ -171,6 +171,22 @@ fn handles(target: Target) {
     says(ready.launch(DIMS, &foreign), &["buffer 'x'", "another device"]);
     let args = ready.args();
     says(ready.device.launch(&elsewhere.kernel, DIMS, &args), &["another device"]);
+    let kernel = ready.kernel.clone();
+    let mut prepared = PreparedLaunch::new(&mut ready.device, &kernel, DIMS, 0, 16).unwrap();
+    ready.device.unload(kernel.module.clone()).unwrap();
+    says(ready.launch(DIMS, &args), &["'update_slots'", "module 0", "unloaded"]);
+    says(ready.device.unload(kernel.module.clone()), &["'update_slots'", "module 0", "unloaded"]);
+    says(ready.device.unload(elsewhere.kernel.module.clone()), &["another device"]);
+    says(
+        PreparedLaunch::new(&mut ready.device, &kernel, DIMS, 0, 16),
+        &["'update_slots'", "module 0", "unloaded"],
+    );
+    bind(&mut prepared, &ready);
+    prepared.launch(ready.device.stream()).unwrap();
+    ready.device.synchronize().unwrap();
+    let again = ready.device.load(update_slots(target)).unwrap();
+    assert_eq!(again.id, 1, "numbers are not used twice");
+    ready.kernel = again.kernel("update_slots").unwrap();
     let x = ready.buffers[0].clone();
     ready.device.free(x.clone()).unwrap();
     says(ready.launch(DIMS, &args), &["buffer 'x'", "freed"]);
@@ -183,6 +199,15 @@ fn handles(target: Target) {
         let loads: Vec<_> = loads.collect();
         assert!(loads.into_iter().all(|load| load.join().unwrap() == 5));
     });
+}
+
+/// Gives a prepared launch everything it takes.
+fn bind(prepared: &mut PreparedLaunch, ready: &Ready) {
+    for (name, buffer) in ["x", "pool", "slots", "y"].iter().zip(&ready.buffers) {
+        let pointer = DevicePointer(ready.device.address(buffer).unwrap());
+        prepared.set_pointer(prepared.argument(name).unwrap(), pointer).unwrap();
+    }
+    prepared.set_value(prepared.argument("factor").unwrap(), &0.25_f32.to_le_bytes()).unwrap();
 }
 
 fn prepared(target: Target) {
@@ -229,7 +254,7 @@ fn a_newer_code_object_than_the_runtime() {
     let variables = [(TARGET_VARIABLE, "gfx1100"), ("WAVESMITH_HIP_VERSION", "50221153")];
     in_child("wrong::a_newer_code_object_than_the_runtime", &variables, || {
         let v6 = include_bytes!("../../../codeobj/tests/fixtures/kernels_gfx1100_v6.hsaco");
-        says(device(Target::Gfx1100).load(v6), &["v6", "6.2.0", "5.2.21153"]);
+        says(device(Target::Gfx1100).load(v6), &["v6", "6.3.0", "5.2.21153"]);
         device(Target::Gfx1100).load(update_slots(Target::Gfx1100)).unwrap();
     });
 }
