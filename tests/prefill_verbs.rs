@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use dsl::ir::{Access, Param, ParamKind, Scalar};
 use serde_json::Value;
-use specs::{ArgumentKind, Element, LIBRARY, Spec};
 use wavesmith::{emitted, pipeline};
 
 fn wavesmith(args: &[&str]) -> Output {
@@ -41,50 +39,6 @@ fn ends(args: &[&str], code: i32, words: &[&str]) {
 
 fn library(name: &str) -> String {
     format!("specs/library/{name}_gfx950.toml")
-}
-
-/// Every prefill spec of the library.
-fn prefill_specs() -> Vec<(&'static str, Spec)> {
-    let all = LIBRARY.iter().map(|entry| (entry.file, entry.spec().expect("readable")));
-    all.filter(|(_, spec)| matches!(spec, Spec::Chunk(_))).collect()
-}
-
-/// Kernels take their arguments from their own declarations, plans from the spec's signature.
-#[test]
-fn kernels_take_the_arguments_of_their_signatures() {
-    for (file, spec) in prefill_specs() {
-        let kernel = pipeline::kernel(&spec).expect("library specs have kernels");
-        let want: Vec<_> = spec.signature().arguments.iter().map(signature_row).collect();
-        let got: Vec<_> = kernel.params.iter().map(param_row).collect();
-        assert_eq!(got, want, "{file}");
-    }
-}
-
-type Row = (String, Option<Scalar>, Option<Access>);
-
-fn param_row(param: &Param) -> Row {
-    match &param.kind {
-        ParamKind::Buffer { elem, access, .. } => (param.name.clone(), Some(*elem), Some(*access)),
-        ParamKind::Scalar(scalar) => (param.name.clone(), Some(*scalar), None),
-    }
-}
-
-fn signature_row(argument: &specs::Argument) -> Row {
-    let ArgumentKind::Buffer(buffer) = &argument.kind else {
-        return (argument.name.to_owned(), Some(Scalar::F32), None);
-    };
-    let elem = match buffer.element {
-        Element::F32 => Scalar::F32,
-        Element::Bf16 => Scalar::Bf16,
-        Element::F16 => Scalar::F16,
-        Element::I32 => Scalar::I32,
-    };
-    let access = match buffer.access {
-        specs::Access::ReadOnly => Access::ReadOnly,
-        specs::Access::WriteOnly => Access::WriteOnly,
-        specs::Access::ReadWrite => Access::ReadWrite,
-    };
-    (argument.name.to_owned(), Some(elem), Some(access))
 }
 
 /// The kernel of one spec under the name of another: its LDS is not what the other one's map says.

@@ -88,7 +88,7 @@ fn parameter(argument: &ArgumentEntry) -> String {
         ("pointer", Some("read_only")) => format!("const void *{name}"),
         ("pointer", _) => format!("void *{name}"),
         ("f32", _) => format!("float {name}"),
-        _ => format!("uint32_t {name}"),
+        _ => format!("int32_t {name}"),
     }
 }
 

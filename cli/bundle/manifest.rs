@@ -211,6 +211,9 @@ impl Emulated {
         if let Some(finding) = reports.flat_map(|report| &report.findings).next() {
             return Err(wrong(finding.to_string()).into());
         }
+        if let Some(status) = ran.trouble() {
+            return Err(wrong(format!("the kernel reports {status}")).into());
+        }
         let mut outputs = BTreeMap::new();
         for (name, verdict) in case.judge(&ran.outputs)? {
             if !verdict.passed {

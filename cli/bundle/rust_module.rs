@@ -155,7 +155,7 @@ fn rust_type(argument: &ArgumentEntry) -> &str {
     match argument.kind.as_str() {
         "pointer" => "u64",
         "f32" => "f32",
-        _ => "u32",
+        _ => "i32",
     }
 }
 

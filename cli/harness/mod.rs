@@ -10,7 +10,7 @@ use isa::Target;
 use oracle::tensors::Tensors;
 use runtime::{Device, EmulatedDevice, LaunchReport, run_plan};
 use sha2::{Digest, Sha256};
-use specs::{Job, Problem};
+use specs::{Job, Problem, StatusWord};
 
 use crate::error::CliError;
 
@@ -37,10 +37,19 @@ pub fn refuse_too_large(job: &Job, problem: &Problem) -> Result<(), CliError> {
 /// Outputs of one problem and what the device said.
 #[derive(Clone, Debug)]
 pub struct Execution {
-    /// Every tensor that the kernel writes.
+    /// Every tensor that the kernel writes, but for the status word.
     pub outputs: Tensors,
+    /// What the kernels reported, where they take a status word; anything but a clean one invalidates the run.
+    pub status: Option<StatusWord>,
     /// What each launch did.
     pub launches: Vec<LaunchReport>,
+}
+
+impl Execution {
+    /// What the kernels reported, where they reported anything.
+    pub fn trouble(&self) -> Option<StatusWord> {
+        self.status.filter(|status| !status.is_clean())
+    }
 }
 
 /// Runs one problem of a job on a device; `code_objects` are those of its kernels.
@@ -58,7 +67,7 @@ pub fn execute(
     let modules = code_objects.iter().map(|code_object| device.load(code_object));
     let modules = modules.collect::<Result<Vec<_>, _>>()?;
     let outcome = run_plan(device, &modules, &plan, inputs)?;
-    Ok(Execution { outputs: outcome.outputs, launches: outcome.launches })
+    Ok(Execution { outputs: outcome.outputs, status: outcome.status, launches: outcome.launches })
 }
 
 /// The emulated device of a target, as every verb uses it.

@@ -103,13 +103,22 @@ pub fn read(path: &Path, job: &Job) -> Result<FileProblem, TensorFileError> {
     let (_, header) = SafeTensors::read_metadata(&bytes).map_err(format)?;
     let metadata = header.metadata().clone().unwrap_or_default();
     let file = SafeTensors::deserialize(&bytes).map_err(format)?;
-    let reader = Reader { path, job, lead: job.lead(), file, sizes: BTreeMap::new() };
+    let (name, job) = (job.name(), &job.with_token_major_rows());
+    let reader = Reader { path, name, job, lead: job.lead(), file, sizes: BTreeMap::new() };
     reader.refuse_other_problems(&metadata)?;
     reader.problem(metadata.get("scale").cloned())
 }
 
+/// Whether a tensor is made for the run and never in a file.
+fn is_made(role: Role) -> bool {
+    matches!(role, Role::Table | Role::Status)
+}
+
 struct Reader<'a> {
     path: &'a Path,
+    /// The job's own name.
+    name: String,
+    /// The job with rows as files have them.
     job: &'a Job,
     /// The spec that says what a problem is.
     lead: Spec,
@@ -127,7 +136,7 @@ impl Reader<'_> {
         used.extend(lengths.as_ref().map(|_| ENDS.to_owned()));
         let inputs = signature
             .buffers()
-            .filter(|(_, buffer)| buffer.access != Access::WriteOnly && buffer.role != Role::Table);
+            .filter(|(_, buffer)| buffer.access != Access::WriteOnly && !is_made(buffer.role));
         for (argument, buffer) in inputs {
             let (name, convention) = self.find(argument, "")?;
             tensors.insert(argument.to_owned(), self.input(&name, convention, buffer)?);
@@ -161,10 +170,10 @@ impl Reader<'_> {
             |access| if outputs { access != Access::ReadOnly } else { access != Access::WriteOnly };
         let names: Vec<_> = signature
             .buffers()
-            .filter(|(_, b)| is_listed(b.access) && b.role != Role::Table)
+            .filter(|(_, b)| is_listed(b.access) && !is_made(b.role))
             .map(|(name, _)| name)
             .collect();
-        let (kernel, names) = (self.job.name(), names.join(", "));
+        let (kernel, names) = (&self.name, names.join(", "));
         let problem =
             format!("is no {section} of {kernel}, or there under two names; it has {names}");
         self.wrong(name, problem)
@@ -206,7 +215,7 @@ impl Reader<'_> {
         });
         match alias {
             Some((_, alias, known)) => Ok((format!("{section}{alias}"), *known)),
-            None => Err(self.wrong(&own, format!("is missing: {} takes it", self.job.name()))),
+            None => Err(self.wrong(&own, format!("is missing: {} takes it", self.name))),
         }
     }
 
@@ -236,7 +245,9 @@ impl Reader<'_> {
     fn expected(&mut self) -> Result<Expected, TensorFileError> {
         let (mut expected, mut names) = (BTreeMap::new(), Vec::new());
         let signature = self.job.signature();
-        let outputs = signature.buffers().filter(|(_, buffer)| buffer.access != Access::ReadOnly);
+        let outputs = signature
+            .buffers()
+            .filter(|(_, buffer)| buffer.access != Access::ReadOnly && !is_made(buffer.role));
         for (argument, buffer) in outputs {
             let Ok((name, known)) = self.find(argument, "expected.") else { continue };
             let view = self.view(&name)?;
@@ -435,6 +446,8 @@ impl Reader<'_> {
                 Extent::Batch => self.sizes.get("batch").cloned(),
                 Extent::Tokens => self.sizes.get(ALL_TOKENS).cloned(),
                 Extent::Chunks | Extent::SequenceEnds => None,
+                // Rows of files are token-major without gaps.
+                Extent::SequenceTokens | Extent::Gapped(_) => None,
                 Extent::PoolSlots => self.sizes.get("pool_slots").cloned(),
             };
             match (want, axis.extent) {

@@ -4,7 +4,7 @@ use oracle::Case;
 use oracle::inputs::{GateRange, Sample};
 use oracle::tensors::Tensors;
 use runtime::{Device, EmulatedDevice, run_plan};
-use specs::{LaunchPlan, Spec};
+use specs::{LaunchPlan, Spec, StatusWord};
 
 use super::{MutationError, Proof, Run, prove};
 use crate::error::CliError;
@@ -37,6 +37,7 @@ fn run(spec: &Spec, plan: &LaunchPlan, inputs: &Tensors, bytes: &[u8]) -> Result
     let module = device.load(bytes).map_err(|error| error.to_string())?;
     let outcome = run_plan(&mut device, &[module], plan, inputs).map_err(|e| e.to_string())?;
     let reports = outcome.launches.into_iter().filter_map(|launch| launch.emulated).collect();
-    let outputs = outcome.outputs.into_values().flatten().collect();
+    let status = outcome.status.map_or(0, StatusWord::bits).to_le_bytes();
+    let outputs = outcome.outputs.into_values().flatten().chain(status).collect();
     Ok(Run { reports, outputs })
 }

@@ -23,8 +23,11 @@ pub struct Numeric {
     pub kernel: String,
     /// SHA-256 of the code object that ran.
     pub code_object_sha256: String,
-    /// Whether every output is within its limit.
+    /// Whether every output is within its limit and the kernel reported no trouble.
     pub passed: bool,
+    /// What the kernel reported, where it takes a status word and anything was wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
     /// The verdicts.
     pub outputs: BTreeMap<String, Verdict>,
     /// Outputs whose bits differ from the emulator's: no failure, since approximate instructions may.
@@ -66,7 +69,10 @@ fn case(device: &mut HipDevice, file: &'static str, spec: &Spec) -> Result<Numer
         spec: file,
         kernel: spec.name(),
         code_object_sha256: sha256(&code_object),
-        passed: !outputs.is_empty() && outputs.values().all(|verdict| verdict.passed),
+        passed: !outputs.is_empty()
+            && ran.trouble().is_none()
+            && outputs.values().all(|verdict| verdict.passed),
+        status: ran.trouble().map(|status| status.to_string()),
         outputs,
         bits_unlike_emulator,
     })

@@ -11,7 +11,7 @@ use oracle::tensors::Tensors;
 use oracle::{Case, measure};
 use runtime::LaunchReport;
 use serde::Serialize;
-use specs::{Job, Problem, Spec};
+use specs::{Job, Problem, Spec, StatusBit, StatusWord};
 
 use crate::emulate::stats::Counts;
 use crate::error::{CliError, Outcome};
@@ -112,6 +112,9 @@ struct RunReport {
     conditions: Option<Conditions>,
     compared: bool,
     outputs: BTreeMap<String, OutputReport>,
+    /// What the kernels reported, where they take a status word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<StatusReport>,
     /// Verdicts against `expected.*` of the input file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     expected: BTreeMap<String, measure::Verdict>,
@@ -133,6 +136,31 @@ struct OutputReport {
     verdict: Option<measure::Verdict>,
     /// SHA-256 of the output's bytes.
     sha256: String,
+}
+
+/// The status word.
+#[derive(Debug, Serialize)]
+struct StatusReport {
+    /// The word, in hexadecimal.
+    word: String,
+    /// Every condition that it reports.
+    reported: Vec<StatusBit>,
+    /// The same, to read.
+    #[serde(skip)]
+    text: String,
+}
+
+impl From<StatusWord> for StatusReport {
+    fn from(status: StatusWord) -> StatusReport {
+        let word = format!("0x{:08x}", status.bits());
+        let text = match status.is_clean() {
+            true => "clean".to_owned(),
+            false => {
+                format!("{status} ({word}): docs/status_word.md; nothing of this run may be used")
+            }
+        };
+        StatusReport { word, reported: status.reported().collect(), text }
+    }
 }
 
 /// A problem, ready to run.
@@ -257,9 +285,10 @@ fn judge(
     let verdicts = outputs.values().filter_map(|output| output.verdict.as_ref());
     let right = verdicts.chain(file_verdicts.values()).all(|verdict| verdict.passed);
     let findings_on_stderr = device.findings_on_stderr();
+    let clean = execution.trouble().is_none();
     let on_emulator = args.device == DeviceKind::Emulated;
     Ok(RunReport {
-        passed: right && findings.is_empty() && findings_on_stderr == 0,
+        passed: right && clean && findings.is_empty() && findings_on_stderr == 0,
         kernel: job.name(),
         target: job.target().name(),
         backend: args.backend.name(),
@@ -268,6 +297,7 @@ fn judge(
         conditions: on_emulator.then(|| Conditions::of(&args.options())),
         compared: !args.no_compare,
         outputs,
+        status: execution.status.map(StatusReport::from),
         expected: file_verdicts,
         uncompared,
         findings,
@@ -303,6 +333,9 @@ fn text(report: &RunReport, stats: bool) -> String {
         report.kernel, report.target, report.backend, report.device, conditions
     );
     out.push_str(&outputs_text(report));
+    if let Some(status) = &report.status {
+        out.push_str(&format!("status word: {}\n", status.text));
+    }
     for name in &report.uncompared {
         out.push_str(&format!("{name} of the file: no kernel writes it, not compared\n"));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dsl::ir::{Access, Scalar};
 use dsl::{Expr, KernelBuilder, View};
 use specs::signature::Signature;
-use specs::{ArgumentKind, BufferArgument, Element, Extent, ScalarType};
+use specs::{ArgumentKind, BufferArgument, Element, ScalarType};
 
 /// A kernel's arguments by name.
 pub struct Arguments<'k> {
@@ -23,8 +23,12 @@ impl<'k> Arguments<'k> {
                 ArgumentKind::Buffer(buffer) => {
                     arguments.views.insert(argument.name, declare(k, argument.name, buffer));
                 }
-                ArgumentKind::Scalar(ScalarType::F32) => {
-                    arguments.scalars.insert(argument.name, k.scalar(argument.name, Scalar::F32));
+                ArgumentKind::Scalar(scalar) => {
+                    let scalar = match scalar {
+                        ScalarType::F32 => Scalar::F32,
+                        ScalarType::I32 => Scalar::I32,
+                    };
+                    arguments.scalars.insert(argument.name, k.scalar(argument.name, scalar));
                 }
             }
         }
@@ -44,20 +48,8 @@ impl<'k> Arguments<'k> {
 
 #[track_caller]
 fn declare<'k>(k: &'k KernelBuilder, name: &str, buffer: &BufferArgument) -> View<'k> {
-    let dims: Vec<_> = buffer.shape.iter().map(|axis| length(axis.extent)).collect();
+    let dims: Vec<_> = buffer.shape.iter().map(|axis| axis.extent.fixed()).collect();
     k.buffer(name, scalar(buffer.element), access(buffer.access), &dims)
-}
-
-/// The length of an axis, when the spec fixes it.
-fn length(extent: Extent) -> Option<u32> {
-    match extent {
-        Extent::Fixed(length) => Some(length),
-        Extent::Batch
-        | Extent::PoolSlots
-        | Extent::Tokens
-        | Extent::Chunks
-        | Extent::SequenceEnds => None,
-    }
 }
 
 fn scalar(element: Element) -> Scalar {

@@ -120,7 +120,7 @@ fn arguments_are_those_of_the_signature() {
                     assert_eq!(u64::from(elem.size_bytes()), buffer.element.size_bytes());
                     assert_eq!(align_bytes, specs::signature::BUFFER_ALIGN_BYTES);
                 }
-                (ParamKind::Scalar(Scalar::F32), None) => {}
+                (ParamKind::Scalar(Scalar::F32 | Scalar::I32), None) => {}
                 other => panic!("{}: {other:?}", param.name),
             }
         }

@@ -10,6 +10,7 @@
 pub mod case;
 mod layout;
 pub mod limits;
+mod placement;
 pub mod serial;
 pub mod stages;
 pub mod tile;
@@ -20,6 +21,7 @@ use crate::{DeltaShape, GateInput, OracleError, Stored};
 pub use case::{Case, Kernels};
 pub use layout::{Layouts, RowLayout};
 pub use limits::Limits;
+pub use placement::Placement;
 
 /// What an l2 norm adds to the sum of squares.
 pub const L2_NORM_EPSILON: f64 = 1e-6;

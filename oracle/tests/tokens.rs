@@ -75,7 +75,7 @@ fn roundings_of_many_tokens_stay_within_limits_and_near_them() {
         for (gates, tokens) in
             GateRange::ALL.into_iter().flat_map(|gates| [1, 7, 60, 250].map(|n| (gates, n)))
         {
-            let problem = PrefillProblem { lengths: vec![tokens], scale: 0.125 };
+            let problem = PrefillProblem::of(vec![tokens], 0.125);
             let case = inputs::recurrent(&spec, &problem, &Sample { gates, seed: 3 });
             let want = case.reference().unwrap();
             let got = twin::recurrent::run(&case.problem, spec.step.reduction).unwrap();

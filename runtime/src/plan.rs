@@ -3,14 +3,16 @@
 //! Before anything is allocated, the inputs are checked against the plan and the plan against the
 //! kernels: names, sizes, slots, argument order, access. Every tensor gets a buffer of its own, so none
 //! overlap; tensors that the plan only reads are read-only on devices that can enforce it; tensors that
-//! it only writes start as [`Fill::POISON`].
+//! it only writes start as [`Fill::POISON`]. A status word is zeroed before the first launch, read after the last, and
+//! refused with bits that have no meaning.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use codeobj::KernelArg;
 use specs::plan::{ArgBinding, ArgValue, Launch, LaunchPlan, SlotsContract, TensorDecl};
-use specs::signature::Access;
+use specs::signature::{Access, Role};
+use specs::status::{StatusWord, UnknownStatusBits};
 use specs::suggest::nearest;
 use thiserror::Error;
 
@@ -26,8 +28,11 @@ pub type Tensors = BTreeMap<String, Vec<u8>>;
 /// What a plan left behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanOutcome {
-    /// Every tensor that the plan writes.
+    /// Every tensor that the plan writes, but for the status word.
     pub outputs: Tensors,
+    /// What the kernels reported, of plans whose kernels take a status word. Anything but a clean one invalidates the
+    /// outputs.
+    pub status: Option<StatusWord>,
     /// A report for each launch, in order.
     pub launches: Vec<LaunchReport>,
 }
@@ -41,6 +46,14 @@ pub enum PlanFailure {
     /// The device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The status word is none that any kernel writes; nothing that the plan wrote may be used.
+    #[error("tensor '{tensor}': {problem}")]
+    Status {
+        /// The plan's tensor.
+        tensor: String,
+        /// The word.
+        problem: UnknownStatusBits,
+    },
 }
 
 struct Refusal<'p>(&'p [PlanProblem]);
@@ -309,11 +322,14 @@ fn run(
     kernels: &[Kernel],
     inputs: &Tensors,
     buffers: &mut BTreeMap<String, Buffer>,
-) -> Result<PlanOutcome, DeviceError> {
+) -> Result<PlanOutcome, PlanFailure> {
     for tensor in &plan.tensors {
         let buffer = device.allocate(request(tensor))?;
         if let Some(bytes) = inputs.get(&tensor.name) {
             device.write(&buffer, 0, bytes)?;
+        }
+        if tensor.role == Role::Status {
+            device.write(&buffer, 0, &StatusWord::CLEAN.bits().to_le_bytes())?;
         }
         buffers.insert(tensor.name.clone(), buffer);
     }
@@ -325,11 +341,23 @@ fn run(
         launches.push(device.launch(kernel, dims, &args)?);
     }
     device.synchronize()?;
-    let mut outputs = Tensors::new();
+    let (mut outputs, mut status) = (Tensors::new(), None);
     for tensor in plan.tensors.iter().filter(|tensor| tensor.access != Access::ReadOnly) {
-        outputs.insert(tensor.name.clone(), device.read(&buffers[&tensor.name].whole())?);
+        let bytes = device.read(&buffers[&tensor.name].whole())?;
+        if tensor.role == Role::Status {
+            status = Some(status_word(&tensor.name, &bytes)?);
+        } else {
+            outputs.insert(tensor.name.clone(), bytes);
+        }
     }
-    Ok(PlanOutcome { outputs, launches })
+    Ok(PlanOutcome { outputs, status, launches })
+}
+
+/// The word that kernels left.
+fn status_word(tensor: &str, bytes: &[u8]) -> Result<StatusWord, PlanFailure> {
+    let word = bytes.first_chunk().map_or(u32::MAX, |bytes| u32::from_le_bytes(*bytes));
+    let unknown = |problem| PlanFailure::Status { tensor: tensor.to_owned(), problem };
+    StatusWord::from_bits(word).map_err(unknown)
 }
 
 fn request(tensor: &TensorDecl) -> BufferRequest<'_> {
@@ -346,6 +374,7 @@ pub(crate) fn value_bytes(value: &ArgValue) -> Vec<u8> {
     match value {
         ArgValue::Tensor(_) => Vec::new(),
         ArgValue::F32(value) => value.to_le_bytes().to_vec(),
+        ArgValue::I32(value) => value.to_le_bytes().to_vec(),
     }
 }
 
@@ -354,5 +383,6 @@ fn arg(value: &ArgValue, buffers: &BTreeMap<String, Buffer>) -> Arg {
         // Bindings of tensors that the plan does not have were refused before anything was allocated.
         ArgValue::Tensor(name) => Arg::Buffer(buffers[name].whole()),
         ArgValue::F32(value) => Arg::F32(*value),
+        ArgValue::I32(value) => Arg::I32(*value),
     }
 }

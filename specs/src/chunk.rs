@@ -299,6 +299,14 @@ impl ChunkSpec {
         }
     }
 
+    pub(crate) fn common_mut(&mut self) -> &mut ChunkCommon {
+        match self {
+            ChunkSpec::Tile(spec) => &mut spec.common,
+            ChunkSpec::Scan(spec) => &mut spec.common,
+            ChunkSpec::Fused(spec) => &mut spec.common,
+        }
+    }
+
     /// The LDS of a workgroup.
     pub fn lds_map(&self) -> LdsMap {
         match self {

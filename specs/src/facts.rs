@@ -118,10 +118,10 @@ impl Spec {
                 scale: spec.default_scale(),
             }),
             Spec::ConvStep(_) => Problem::ConvStep(ConvStepProblem { batch: 1 }),
-            Spec::Recurrent(_) => Problem::Prefill(PrefillProblem { lengths: vec![1], scale: 1.0 }),
+            Spec::Recurrent(_) => Problem::Prefill(PrefillProblem::of(vec![1], 1.0)),
             Spec::ConvChunk(_) => Problem::ConvChunk(ConvChunkProblem { lengths: vec![1] }),
             Spec::Chunk(spec) => {
-                Problem::Prefill(PrefillProblem { lengths: vec![spec.common().chunk], scale: 1.0 })
+                Problem::Prefill(PrefillProblem::of(vec![spec.common().chunk], 1.0))
             }
         }
     }
@@ -135,9 +135,9 @@ fn state_registers(common: &ChunkCommon, scan: &ScanPart) -> u32 {
     common.head_k.saturating_mul(scan.scan_atom_m) / common.wave_width.max(1)
 }
 
-/// Bytes that the rows of tensors with this first axis have.
+/// Bytes that one of these has of all tensors whose rows it counts.
 fn traffic_bytes(signature: &Signature, extent: Extent) -> u64 {
-    let rows = signature.buffers().filter(|(_, tensor)| tensor.shape[0].extent == extent);
+    let rows = signature.buffers().filter(|(_, tensor)| tensor.rows() == Some(extent));
     rows.filter_map(|(_, tensor)| tensor.row_bytes()).fold(0, u64::saturating_add)
 }
 

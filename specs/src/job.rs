@@ -3,11 +3,11 @@
 use isa::Target;
 
 use crate::chunk::tables::ChunkTables;
-use crate::chunk::{ChunkSpec, Split};
+use crate::chunk::{ChunkCommon, ChunkSpec, Split, TokenLayout};
 use crate::plan::{LaunchPlan, PlanError};
 use crate::problem::{InvalidProblem, Problem};
 use crate::rule::Violation;
-use crate::signature::{Argument, Signature};
+use crate::signature::{Access, Argument, Signature};
 use crate::spec::Spec;
 
 /// Kernels that solve one problem.
@@ -107,21 +107,37 @@ impl Job {
             Job::One(spec) => spec.signature(),
             Job::Split(split) => {
                 let [tile, scan] = split.specs().map(|spec| spec.signature().arguments);
-                let is_written = |argument: &&Argument| {
-                    argument.buffer().is_some_and(|buffer| buffer.access.is_written())
+                let is_made = |argument: &&Argument| {
+                    argument.buffer().is_some_and(|buffer| buffer.access == Access::WriteOnly)
                 };
                 let of_tile = |name| tile.iter().any(|argument| argument.name == name);
-                let inputs = tile.iter().filter(|argument| !is_written(argument));
+                let inputs = tile.iter().filter(|argument| !is_made(argument));
                 let rest = scan.iter().filter(|argument| !of_tile(argument.name));
                 Signature { arguments: inputs.chain(rest).cloned().collect() }
             }
         }
     }
 
+    /// The same job over token-major rows, which is how files hold them.
+    pub fn with_token_major_rows(&self) -> Job {
+        let mut job = *self;
+        let commons: [Option<&mut ChunkCommon>; 2] = match &mut job {
+            Job::One(Spec::Chunk(spec)) => [Some(spec.common_mut()), None],
+            Job::One(_) => [None, None],
+            Job::Split(split) => [Some(&mut split.tile.common), Some(&mut split.scan.common)],
+        };
+        for common in commons.into_iter().flatten() {
+            common.layout = TokenLayout::TokenMajor;
+        }
+        job
+    }
+
     /// The tables of a problem, of prefill jobs.
     pub fn tables(&self, problem: &Problem) -> Option<ChunkTables> {
         match (self.lead(), problem) {
-            (Spec::Chunk(spec), Problem::Prefill(problem)) => Some(spec.tables(&problem.lengths)),
+            (Spec::Chunk(spec), Problem::Prefill(problem)) => {
+                Some(ChunkTables::of(spec.common(), &problem.lengths))
+            }
             _ => None,
         }
     }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chunk::ChunkSpec;
 use crate::chunk::tables::chunk_count;
+use crate::chunk::{ChunkSpec, TokenLayout};
 use crate::conv_step::ConvStepSpec;
 use crate::element::Element;
 use crate::problem::{InvalidProblem, Problem};
@@ -96,12 +96,15 @@ pub enum ArgValue {
     Tensor(String),
     /// An f32 by value.
     F32(f32),
+    /// A signed 32-bit number by value.
+    I32(i32),
 }
 
 impl TensorDecl {
-    /// Whether somebody must fill it before the first launch.
+    /// Whether the caller must fill it before the first launch; the status word is zeroed by whoever launches.
     pub fn takes_input(&self) -> bool {
-        self.access != Access::WriteOnly && self.role != Role::Workspace
+        let is_own = matches!(self.role, Role::Workspace | Role::Status);
+        self.access != Access::WriteOnly && !is_own
     }
 
     /// Number of elements.
@@ -190,7 +193,8 @@ impl Spec {
         let signature = self.signature();
         let tensors = signature.buffers().map(|(name, buffer)| self.tensor(name, buffer, problem));
         let tensors = tensors.collect::<Result<_, _>>()?;
-        let args = signature.arguments.iter().map(|argument| bind(argument, problem)).collect();
+        let args = signature.arguments.iter().map(|argument| self.bind(argument, problem));
+        let args = args.collect();
         let launch = Launch {
             kernel: self.name(),
             grid: self.grid(problem),
@@ -236,8 +240,7 @@ impl Spec {
         let dims: Vec<u64> = buffer.shape.iter().map(|axis| self.length(*axis, problem)).collect();
         let bytes =
             dims.iter().try_fold(buffer.element.size_bytes(), |bytes, dim| bytes.checked_mul(*dim));
-        let rows = buffer.shape.first().map(|axis| axis.extent);
-        let by_offset = matches!(self, Spec::Chunk(_)) && rows == Some(Extent::Tokens);
+        let by_offset = matches!(self, Spec::Chunk(_)) && buffer.rows() == Some(Extent::Tokens);
         let limit_bytes = if by_offset { MAX_OFFSET_BYTES } else { MAX_TENSOR_BYTES };
         if bytes.is_none_or(|bytes| bytes > limit_bytes) {
             let element = buffer.element;
@@ -265,6 +268,13 @@ impl Spec {
             (Extent::Batch, ..) => u64::from(problem.batch()),
             (Extent::PoolSlots, ..) => u64::from(problem.pool_slots().unwrap_or(0)),
             (Extent::Tokens, ..) => problem.tokens().unwrap_or(0),
+            (Extent::SequenceTokens, ..) => {
+                problem.lengths().and_then(<[u32]>::first).copied().unwrap_or(0).into()
+            }
+            (Extent::Gapped(length), Problem::Prefill(problem), _) => {
+                u64::from(length) + u64::from(problem.row_gap.unwrap_or(0))
+            }
+            (Extent::Gapped(length), ..) => u64::from(length),
             (Extent::SequenceEnds, ..) => u64::from(problem.batch()) + 1,
             (Extent::Chunks, _, Spec::Chunk(spec)) => chunks(spec, problem),
             (Extent::Chunks, ..) => 0,
@@ -273,6 +283,9 @@ impl Spec {
 
     fn sizing_parameters(&self) -> &'static [&'static str] {
         match self {
+            Spec::Chunk(spec) if spec.common().layout == TokenLayout::Strided => {
+                &["batch", "tokens", "row_gap"]
+            }
             Spec::Chunk(_) | Spec::Recurrent(_) | Spec::ConvChunk(_) => &["batch", "tokens"],
             Spec::DecodeStep(_) | Spec::ConvStep(_) => &["batch", "pool_slots"],
         }
@@ -283,6 +296,25 @@ impl Spec {
         let (sentinel, pool_slots) = (spec.pool_sentinel()?, problem.pool_slots()?);
         (role == Role::Slots).then_some(SlotsContract { sentinel, pool_slots })
     }
+
+    fn bind(&self, argument: &Argument, problem: &Problem) -> ArgBinding {
+        let value = match (&argument.kind, problem, self) {
+            (ArgumentKind::Scalar(ScalarType::F32), Problem::DecodeStep(problem), _) => {
+                ArgValue::F32(problem.scale)
+            }
+            (ArgumentKind::Scalar(ScalarType::F32), Problem::Prefill(problem), _) => {
+                ArgValue::F32(problem.scale)
+            }
+            // The number of all tokens is below 2³¹, or the problem is refused.
+            (
+                ArgumentKind::Scalar(ScalarType::I32),
+                Problem::Prefill(problem),
+                Spec::Chunk(spec),
+            ) => ArgValue::I32(problem.row_tokens(spec.common().varlen) as i32),
+            _ => ArgValue::Tensor(argument.name.to_owned()),
+        };
+        ArgBinding { argument: argument.name.to_owned(), value }
+    }
 }
 
 fn channel_blocks(spec: &ConvStepSpec) -> u32 {
@@ -292,17 +324,4 @@ fn channel_blocks(spec: &ConvStepSpec) -> u32 {
 fn chunks(spec: &ChunkSpec, problem: &Problem) -> u64 {
     let Problem::Prefill(problem) = problem else { return 0 };
     chunk_count(&problem.lengths, spec.common().chunk)
-}
-
-fn bind(argument: &Argument, problem: &Problem) -> ArgBinding {
-    let value = match (&argument.kind, problem) {
-        (ArgumentKind::Scalar(ScalarType::F32), Problem::DecodeStep(problem)) => {
-            ArgValue::F32(problem.scale)
-        }
-        (ArgumentKind::Scalar(ScalarType::F32), Problem::Prefill(problem)) => {
-            ArgValue::F32(problem.scale)
-        }
-        _ => ArgValue::Tensor(argument.name.to_owned()),
-    };
-    ArgBinding { argument: argument.name.to_owned(), value }
 }

@@ -9,8 +9,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::chunk::PrefillProblem;
 use crate::chunk::problem as prefill;
+use crate::chunk::{PrefillProblem, TokenLayout};
 use crate::conv_chunk::ConvChunkSpec;
 use crate::decode_step::{DecodeStepSpec, StateContract};
 use crate::packed::{ConvChunkProblem, length_faults, read_lengths};
@@ -163,15 +163,15 @@ impl Spec {
             }) => &["batch", "pool_slots", "scale"],
             Spec::DecodeStep(_) => &["batch", "scale"],
             Spec::ConvStep(_) => &["batch"],
-            Spec::Chunk(spec) => prefill::parameters(spec.common().varlen),
-            Spec::Recurrent(_) => prefill::parameters(true),
+            Spec::Chunk(spec) => prefill::parameters(spec.common().varlen, spec.common().layout),
+            Spec::Recurrent(_) => prefill::parameters(true, TokenLayout::TokenMajor),
             Spec::ConvChunk(_) => &["batch", "lengths", "tokens"],
         }
     }
 
     /// The problem that `key=value` texts describe; what they leave out has its default: batch 1
     /// (3 with a pool, so that a row without a sequence is among them), two more pool slots than sequences, scale K^(−1/2);
-    /// of chunked prefill 100 tokens a sequence.
+    /// of chunked prefill 100 tokens a sequence, and 8 free elements behind every strided row.
     ///
     /// # Errors
     /// Everything that is wrong with the texts and their values.
@@ -194,13 +194,14 @@ impl Spec {
                 batch: parameters.count("batch").unwrap_or(default_batch),
             }),
             Spec::Chunk(spec) => {
-                let scale = prefill::default_scale(spec.common().head_k);
-                Problem::Prefill(prefill::read(&mut parameters, scale, prefill::DEFAULT_SIZES))
+                let (scale, sizes) =
+                    (prefill::default_scale(spec.common().head_k), prefill::DEFAULT_SIZES);
+                Problem::Prefill(prefill::read(&mut parameters, scale, sizes, spec.common().layout))
             }
-            Spec::Recurrent(spec) => Problem::Prefill(PrefillProblem {
-                lengths: read_lengths(&mut parameters, (1, RECURRENT_TOKENS)),
-                scale: parameters.number("scale").unwrap_or_else(|| spec.step.default_scale()),
-            }),
+            Spec::Recurrent(spec) => Problem::Prefill(PrefillProblem::of(
+                read_lengths(&mut parameters, (1, RECURRENT_TOKENS)),
+                parameters.number("scale").unwrap_or_else(|| spec.step.default_scale()),
+            )),
             Spec::ConvChunk(_) => Problem::ConvChunk(ConvChunkProblem {
                 lengths: read_lengths(&mut parameters, (1, CONV_TOKENS)),
             }),

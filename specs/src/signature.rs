@@ -63,6 +63,8 @@ choice! {
     pub enum ScalarType {
         /// IEEE single.
         F32 = "f32",
+        /// Signed 32-bit number.
+        I32 = "i32",
     }
 }
 
@@ -93,8 +95,10 @@ choice! {
         Slots = "slots",
         /// Result.
         Output = "output",
-        /// Which tokens chunks and sequences are, made from the sequences' lengths.
+        /// Which tokens chunks and sequences are and where their rows lie, made from the problem's sizes.
         Table = "table",
+        /// The status word: zero before the first launch, read and judged after the last (`docs/status_word.md`).
+        Status = "status",
         /// Written by one launch of a plan and read by a later one.
         Workspace = "workspace",
     }
@@ -121,6 +125,10 @@ pub enum Extent {
     PoolSlots,
     /// Tokens of all sequences.
     Tokens,
+    /// Tokens of each sequence, where all have as many.
+    SequenceTokens,
+    /// As many elements, fixed by the spec, and behind them those that the problem leaves free.
+    Gapped(u32),
     /// Chunks of all sequences.
     Chunks,
     /// One more than sequences: where each of them starts and the last one ends.
@@ -142,19 +150,43 @@ impl Access {
     }
 }
 
+impl Extent {
+    /// The length that the spec fixes, elements that stay free left out.
+    pub const fn fixed(self) -> Option<u32> {
+        match self {
+            Extent::Fixed(length) | Extent::Gapped(length) => Some(length),
+            Extent::Batch
+            | Extent::PoolSlots
+            | Extent::Tokens
+            | Extent::SequenceTokens
+            | Extent::Chunks
+            | Extent::SequenceEnds => None,
+        }
+    }
+
+    /// Whether it grows with the tokens.
+    pub const fn counts_tokens(self) -> bool {
+        matches!(self, Extent::Tokens | Extent::SequenceTokens)
+    }
+}
+
 impl BufferArgument {
-    /// Bytes that one sequence, pool slot, token or chunk has of the tensor, by its first axis; `None` for
+    /// What the tensor's rows are counted by: tokens where it has any, else its first axis; `None` for tensors that all
+    /// sequences share.
+    pub fn rows(&self) -> Option<Extent> {
+        let is_of_tokens = |axis: &Axis| axis.extent.counts_tokens();
+        if self.shape.iter().any(is_of_tokens) {
+            return Some(Extent::Tokens);
+        }
+        let first = self.shape.first()?.extent;
+        first.fixed().is_none().then_some(first)
+    }
+
+    /// Bytes that one sequence, pool slot, token or chunk has of the tensor, see [`BufferArgument::rows`]; `None` for
     /// tensors that all sequences share.
     pub fn row_bytes(&self) -> Option<u64> {
-        let (first, rest) = self.shape.split_first()?;
-        if matches!(first.extent, Extent::Fixed(_)) {
-            return None;
-        }
-        let lengths = rest.iter().map(|axis| match axis.extent {
-            Extent::Fixed(length) => u64::from(length),
-            Extent::Batch | Extent::PoolSlots | Extent::Tokens | Extent::Chunks => 1,
-            Extent::SequenceEnds => 1,
-        });
+        self.rows()?;
+        let lengths = self.shape.iter().filter_map(|axis| axis.extent.fixed()).map(u64::from);
         Some(lengths.fold(self.element.size_bytes(), u64::saturating_mul))
     }
 }
@@ -163,6 +195,7 @@ impl fmt::Display for Axis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.extent {
             Extent::Fixed(length) => write!(f, "{}={length}", self.symbol),
+            Extent::Gapped(length) => write!(f, "{}={length}+row_gap", self.symbol),
             _ => f.write_str(self.symbol),
         }
     }
@@ -186,7 +219,7 @@ impl Argument {
     pub const fn kernarg_bytes(&self) -> u32 {
         match self.kind {
             ArgumentKind::Buffer(_) => 8,
-            ArgumentKind::Scalar(ScalarType::F32) => 4,
+            ArgumentKind::Scalar(ScalarType::F32 | ScalarType::I32) => 4,
         }
     }
 

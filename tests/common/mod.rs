@@ -54,6 +54,7 @@ impl Subject {
             assert!(report.findings.is_empty(), "{name}: {}", report.findings[0]);
             assert!(report.wave_instructions > 0, "{name}: nothing ran");
         }
+        assert_eq!(execution.trouble(), None, "{name}");
         execution.outputs
     }
 }

@@ -42,6 +42,7 @@ pub fn outputs(
         assert_eq!(report.findings, [], "{}", job.name());
         assert!(report.wave_instructions > 0, "{}: nothing ran", job.name());
     }
+    assert_eq!(execution.trouble(), None, "{}", job.name());
     execution.outputs
 }
 

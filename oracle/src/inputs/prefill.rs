@@ -5,7 +5,7 @@ use specs::{Dtype, Gate, PrefillProblem};
 
 use super::{GateRange, Generator, Random, Sample};
 use crate::prefill::case::{ends, has_bias};
-use crate::prefill::{Beta, Case, Kernels, Layouts, Problem};
+use crate::prefill::{Beta, Case, Kernels, Layouts, Placement, Problem};
 use crate::{DeltaShape, GateInput};
 
 /// Which tensors to generate for a prefill problem.
@@ -108,7 +108,8 @@ pub fn prefill_case(kernels: Kernels, problem: &PrefillProblem, sample: &Sample)
     if let (GateInput::LogDecay(g), Some(bound)) = (&mut made.gate, bound) {
         g.iter_mut().for_each(|g| *g = g.max(bound));
     }
-    let Some(tile) = &kernels.tile else { return Case { kernels, problem: made } };
+    let placement = Placement::of(&kernels, problem);
+    let Some(tile) = &kernels.tile else { return Case { kernels, problem: made, placement } };
     if let (GateInput::Softplus(raw) | GateInput::BoundedSigmoid { raw, .. }, false) =
         (&mut made.gate, has_bias(tile.gate))
     {
@@ -126,7 +127,7 @@ pub fn prefill_case(kernels: Kernels, problem: &PrefillProblem, sample: &Sample)
         let rows = |name| make.normal(name, shape.qk_len(), 0.0);
         (made.q, made.k, made.l2_norm) = (rows("q"), rows("k"), true);
     }
-    Case { kernels, problem: made }
+    Case { kernels, problem: made, placement }
 }
 
 /// How gates are made, and what given ones are at least.

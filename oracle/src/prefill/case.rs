@@ -9,6 +9,7 @@ use specs::chunk::{BetaForm, ChunkCommon, ChunkGate, ScanPart, TilePart};
 use specs::{Dtype, HeadMap, Job, PrefillProblem, Spec, StateLayout};
 
 use super::limits::Limits;
+use super::placement::{Gathered, Placement};
 use super::stages::{self, Stages};
 use super::{Beta, Layouts, Outputs, Problem, serial};
 use crate::measure::{Verdict, judge};
@@ -20,8 +21,10 @@ use crate::{DeltaShape, GateInput, OracleError, RawGate, Stored};
 pub struct Case {
     /// What is run.
     pub kernels: Kernels,
-    /// The problem, its sequences packed.
+    /// The problem, its sequences packed and its rows token-major without gaps, wherever the kernels have them.
     pub problem: Problem,
+    /// Where the kernels have the rows.
+    pub placement: Placement,
 }
 
 /// What has to be known of the kernels.
@@ -78,7 +81,8 @@ pub(crate) fn ends(problem: &PrefillProblem) -> Vec<i64> {
 }
 
 impl Case {
-    /// The problem whose input tensors are these, under the names of the kernels' arguments.
+    /// The problem whose input tensors are these, under the names of the kernels' arguments; rows of tokens are
+    /// token-major without gaps, wherever the kernels have them.
     ///
     /// # Errors
     /// [`OracleError`] names the first tensor that is missing or has the wrong length, or the first element that
@@ -91,6 +95,7 @@ impl Case {
         let Some(tile) = &kernels.tile else { return Err(OracleError::ScanAlone) };
         let (shape, take, dtype) =
             (kernels.shape(problem), Take::new(tensors), kernels.common.dtype);
+        let placement = Placement::of(&kernels, problem);
         let step = take.floats("beta", tile.beta_dtype)?;
         let v = match kernels.scan {
             Some(_) => take.floats("v", dtype)?,
@@ -115,7 +120,7 @@ impl Case {
             shape,
         };
         problem.check()?;
-        let case = Case { kernels, problem };
+        let case = Case { kernels, problem, placement };
         case.check_contract(tile)?;
         Ok(case)
     }
@@ -143,17 +148,20 @@ impl Case {
         }
     }
 
-    /// The input tensors under the names of the kernels' arguments, tables included.
+    /// The input tensors under the names of the kernels' arguments, tables included, rows where the kernels have them.
     ///
     /// # Errors
     /// [`OracleError`] when the case is no problem, where stage tensors are inputs.
     pub fn tensors(&self) -> Result<Tensors, OracleError> {
-        let Problem { q, k, v, beta, gate, initial_state, .. } = &self.problem;
+        let placed = self.placement.of_problem(&self.problem);
+        let Problem { q, k, v, beta, gate, initial_state, .. } = placed.as_ref();
         let mut tensors = Tensors::new();
-        let [chunks, sequences] =
-            ChunkTables::new(&self.lengths(), self.kernels.common.chunk).bytes();
+        let [chunks, sequences] = ChunkTables::of(&self.kernels.common, &self.lengths()).bytes();
         let tables = [Some(chunks), self.kernels.scan.map(|_| sequences)];
         tables.into_iter().flatten().for_each(|(name, bytes)| put(&mut tensors, name, bytes));
+        if let Some(strides) = self.placement.strides() {
+            put(&mut tensors, "strides", strides);
+        }
         if let Some(tile) = &self.kernels.tile {
             put(&mut tensors, "q", q.to_le_bytes());
             put(&mut tensors, "k", k.to_le_bytes());
@@ -219,13 +227,16 @@ impl Case {
         reference: &[f64],
     ) -> Result<Verdict, OracleError> {
         let (limits, take) = (Limits::of(self.kernels.common.accuracy.kind()), Take::new(outputs));
-        Ok(match output == "o" {
-            true => {
-                let o = take.floats("o", self.kernels.common.dtype)?;
-                judge(&o, reference, |floor| limits.o.at(floor))
-            }
-            false => judge(&take.floats("ht", Dtype::F32)?, reference, |_| limits.state),
-        })
+        if output != "o" {
+            return Ok(judge(&take.floats("ht", Dtype::F32)?, reference, |_| limits.state));
+        }
+        let written = take.floats("o", self.kernels.common.dtype)?;
+        let Gathered { o, between } = self.placement.gathered(written)?;
+        let mut verdict = judge(&o, reference, |floor| limits.o.at(floor));
+        if let Some(index) = between {
+            verdict.fail(format!("element {index}, which lies between rows, was written"));
+        }
+        Ok(verdict)
     }
 }
 

@@ -73,7 +73,13 @@ impl Layouts {
         Layouts::all(shape, RowLayout::head_major)
     }
 
-    fn all(shape: &DeltaShape, layout: fn(usize, usize, usize) -> RowLayout) -> Layouts {
+    /// Every tensor [B, T, H, D] with so many free elements behind each row.
+    pub fn gapped(shape: &DeltaShape, gap: usize) -> Layouts {
+        let row = |tokens, heads, channels| RowLayout::token_major(tokens, heads, channels + gap);
+        Layouts::all(shape, row)
+    }
+
+    fn all(shape: &DeltaShape, layout: impl Fn(usize, usize, usize) -> RowLayout) -> Layouts {
         let keys = layout(shape.tokens, shape.key_heads, shape.head_k);
         let values = |channels| layout(shape.tokens, shape.value_heads, channels);
         Layouts {
@@ -124,8 +130,9 @@ impl Problem {
     }
 }
 
-/// A tensor of `heads` and `channels` with its rows moved from one layout to another.
-fn moved(
+/// A tensor of `heads` and `channels` with its rows moved from one layout to another, NaN between them: whole batch
+/// rows, where a layout has gaps behind their last tokens.
+pub(super) fn moved(
     shape: &DeltaShape,
     x: &Stored,
     from: RowLayout,
@@ -133,7 +140,8 @@ fn moved(
     heads: usize,
     channels: usize,
 ) -> Stored {
-    let mut values = vec![f64::NAN; to.extent(shape.batch, shape.tokens, heads, channels)];
+    let extent = to.extent(shape.batch, shape.tokens, heads, channels);
+    let mut values = vec![f64::NAN; extent.max(shape.batch * to.batch)];
     for b in 0..shape.batch {
         for t in 0..shape.tokens {
             for h in 0..heads {

@@ -4,6 +4,7 @@ use isa::Target;
 use specs::Element;
 use specs::plan::{ArgBinding, ArgValue, Launch, LaunchPlan, SlotsContract, TensorDecl};
 use specs::signature::{Access, Role};
+use specs::status::StatusWord;
 use wavesmith_runtime::{Device, PlanFailure, PlanOutcome, PlanProblem, Tensors, run_plan};
 
 use crate::recording::Recording;
@@ -141,6 +142,32 @@ fn outputs_that_a_kernel_forgets_stay_poisoned() {
     let forgotten = &outcome.outputs["y"][2 * 256..];
     assert_eq!(forgotten, [0xff; 256]);
     assert!(f32::from_le_bytes(forgotten[..4].try_into().expect("four bytes")).is_nan());
+}
+
+/// A status word is zeroed and read by whoever launches; what no kernel can have written is an error.
+#[test]
+fn status_words_are_zeroed_read_and_judged() {
+    let mut clean = plan();
+    let word = tensor("status", Element::I32, &[1], Access::ReadWrite, Role::Status);
+    clean.tensors.push(word);
+    let outcome = run(&clean, &inputs()).expect("everything fits");
+    assert_eq!(outcome.status, Some(StatusWord::CLEAN));
+    assert_outputs(&outcome);
+    assert_eq!(run(&plan(), &inputs()).expect("everything fits").status, None);
+    let mut inputs = inputs();
+    inputs.insert("status".to_owned(), vec![0; 4]);
+    refused(&clean, &inputs, &["tensor 'status' is written by the plan and takes no input"]);
+}
+
+#[test]
+fn unknown_bits_of_a_status_word_are_an_error() {
+    let mut plan = plan();
+    (plan.tensors[3].role, plan.tensors[3].access) = (Role::Status, Access::ReadWrite);
+    let mut device = Recording::new(Target::Gfx1100);
+    let module = device.load(UPDATE_SLOTS_GFX1100).expect("the fixture is valid");
+    let Err(error) = run_plan(&mut device, &[module], &plan, &inputs()) else { panic!("accepted") };
+    assert!(matches!(&error, PlanFailure::Status { tensor, .. } if tensor == "y"), "{error}");
+    assert!(error.to_string().contains("discard the run"), "{error}");
 }
 
 #[test]

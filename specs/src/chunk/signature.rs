@@ -1,15 +1,15 @@
 //! The arguments of the prefill kernels, in the order of their declarations.
 //!
-//! Tokens of all sequences are one axis T, sequences one behind the other; a batch of equal lengths is packed the
-//! same way.
+//! Where rows are token-major, tokens of all sequences are one axis T, sequences one behind the other; a batch of equal
+//! lengths is packed the same way. Head-major rows need the batch as an axis; packed sequences are a batch of one.
 
-use super::tables::{CHUNK_ROW, SEQUENCE_ROW};
-use super::{ChunkCommon, ChunkGate, ChunkSpec, ScanPart, TilePart};
+use super::tables::{CHUNK_ROW, SEQUENCE_ROW, STRIDE_ROWS};
+use super::{ChunkCommon, ChunkGate, ChunkSpec, ScanPart, TilePart, TokenLayout};
 use crate::decode_step::StateLayout;
 use crate::element::Element;
 use crate::signature::{
-    Access, Argument, Axis, Extent, Role, SEQUENCES, Signature, TOKENS, buffer, fixed, input,
-    output, scale,
+    Access, Argument, ArgumentKind, Axis, BATCH, Extent, Role, SEQUENCES, ScalarType, Signature,
+    TOKENS, buffer, fixed, input, output, scale,
 };
 
 /// Chunks of all sequences.
@@ -23,6 +23,7 @@ impl ChunkSpec {
         if self.scan().is_some() {
             arguments.push(table("sequences", &[SEQUENCES, fixed("row", SEQUENCE_ROW)]));
         }
+        arguments.extend(places(common));
         match self {
             ChunkSpec::Tile(spec) => {
                 arguments.extend(inputs(common, &spec.tile));
@@ -44,8 +45,45 @@ impl ChunkSpec {
                 arguments.extend(values(common, &spec.scan));
             }
         }
+        arguments.extend(common.checked.then(status));
         Signature { arguments }
     }
+}
+
+/// What the layout of rows needs: nothing, `tokens` of a batch row, or `strides`.
+fn places(common: &ChunkCommon) -> Option<Argument> {
+    match common.layout {
+        TokenLayout::TokenMajor => None,
+        TokenLayout::HeadMajor => {
+            Some(Argument { name: "tokens", kind: ArgumentKind::Scalar(ScalarType::I32) })
+        }
+        TokenLayout::Strided => {
+            let tensors = fixed("tensors", STRIDE_ROWS.len() as u32);
+            Some(table("strides", &[tensors, fixed("strides", 3)]))
+        }
+    }
+}
+
+/// The status word.
+fn status() -> Argument {
+    buffer("status", Element::I32, Access::ReadWrite, Role::Status, &[fixed("1", 1)])
+}
+
+/// The axes of a tensor with a row a token and head; a row of one number has no axis where rows have no gaps.
+fn rows(common: &ChunkCommon, heads: Axis, row: Option<Axis>) -> Vec<Axis> {
+    let before = match (common.layout, common.varlen) {
+        (TokenLayout::TokenMajor, _) => vec![TOKENS, heads],
+        (TokenLayout::HeadMajor, true) => vec![fixed("B", 1), heads, TOKENS],
+        (TokenLayout::HeadMajor, false) => {
+            vec![BATCH, heads, Axis { symbol: "T", extent: Extent::SequenceTokens }]
+        }
+        (TokenLayout::Strided, _) => {
+            let Axis { symbol, extent } = row.unwrap_or(fixed("1", 1));
+            let extent = Extent::Gapped(extent.fixed().unwrap_or(1));
+            return vec![TOKENS, heads, Axis { symbol, extent }];
+        }
+    };
+    before.into_iter().chain(row).collect()
 }
 
 fn table(name: &'static str, shape: &[Axis]) -> Argument {
@@ -55,14 +93,15 @@ fn table(name: &'static str, shape: &[Axis]) -> Argument {
 /// What tiles are made from.
 fn inputs(common: &ChunkCommon, tile: &TilePart) -> Vec<Argument> {
     let (element, heads) = (Element::from(common.dtype), fixed("HV", common.value_heads));
-    let keys = [TOKENS, fixed("HK", tile.key_heads), fixed("K", common.head_k)];
+    let keys = rows(common, fixed("HK", tile.key_heads), Some(fixed("K", common.head_k)));
     let mut arguments = vec![
         input("q", element, &keys),
         input("k", element, &keys),
-        input("beta", tile.beta_dtype.into(), &[TOKENS, heads]),
+        input("beta", tile.beta_dtype.into(), &rows(common, heads, None)),
         scale(),
     ];
     let channels = channels(common);
+    let gates = rows(common, heads, Some(channels));
     let raw_bias = match tile.gate {
         ChunkGate::LogDecayPerChannel { .. } | ChunkGate::LogDecayPerHead => None,
         ChunkGate::BoundedSigmoid { dt_bias, .. } | ChunkGate::Softplus { dt_bias } => {
@@ -70,10 +109,10 @@ fn inputs(common: &ChunkCommon, tile: &TilePart) -> Vec<Argument> {
         }
     };
     let Some(has_bias) = raw_bias else {
-        arguments.push(input("g", Element::F32, &[TOKENS, heads, channels]));
+        arguments.push(input("g", Element::F32, &gates));
         return arguments;
     };
-    arguments.push(input("g_raw", element, &[TOKENS, heads, channels]));
+    arguments.push(input("g_raw", element, &gates));
     arguments.push(input("a_log", Element::F32, &[heads]));
     if has_bias {
         arguments.push(input("dt_bias", Element::F32, &[heads, channels]));
@@ -135,7 +174,7 @@ fn decays(common: &ChunkCommon, access: Access, role: Role) -> Argument {
 fn values(common: &ChunkCommon, scan: &ScanPart) -> Vec<Argument> {
     let (element, heads) = (Element::from(common.dtype), fixed("HV", common.value_heads));
     let (k, v) = (fixed("K", common.head_k), fixed("V", scan.head_v));
-    let rows = [TOKENS, heads, v];
+    let rows = rows(common, heads, Some(v));
     let state = match scan.state_layout {
         StateLayout::KFirst => [SEQUENCES, heads, k, v],
         StateLayout::VFirst => [SEQUENCES, heads, v, k],

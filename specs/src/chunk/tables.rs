@@ -1,13 +1,18 @@
-//! Which tokens the chunks of a problem are: the two tables that prefill kernels read.
+//! Which tokens the chunks of a problem are, and where rows lie: the tables that prefill kernels read.
 //!
 //! A sequence without tokens has no chunk but a row among the sequences, so that its state passes through. A chunk
 //! finds its sequence in the table; no kernel counts ranks.
 
-use super::ChunkSpec;
+use super::{ChunkCommon, TokenLayout};
 
-/// Numbers in a row of the table of chunks: first token, valid rows (1 to C), sequence, and batch, which is 0 as long as
-/// sequences are packed one behind the other.
+/// Numbers in a row of the table of chunks: first token, valid rows (1 to C), sequence, and batch. Tokens are counted
+/// through the batch, whose number is then 0, or within each of its rows, see [`ChunkTables::of`].
 pub const CHUNK_ROW: u32 = 4;
+
+/// The rows of the table of strides, one a tensor: the distances from batch row to batch row, from token to token and
+/// from head to head, in elements. A row of g is also one of g_raw. Rows of tensors that a kernel does not take are not
+/// read.
+pub const STRIDE_ROWS: [&str; 6] = ["q", "k", "v", "g", "beta", "o"];
 
 /// Numbers in a row of the table of sequences: first chunk, chunks.
 pub const SEQUENCE_ROW: u32 = 2;
@@ -22,6 +27,20 @@ pub struct ChunkTables {
 }
 
 impl ChunkTables {
+    /// The tables of sequences of these lengths for kernels that share this: tokens are counted within each batch row
+    /// where its rows are apart, that is unless they are packed or token-major without gaps.
+    pub fn of(common: &ChunkCommon, lengths: &[u32]) -> ChunkTables {
+        let mut tables = ChunkTables::new(lengths, common.chunk);
+        if common.layout == TokenLayout::TokenMajor || common.varlen {
+            return tables;
+        }
+        let tokens = lengths.first().copied().unwrap_or(0).cast_signed();
+        for [first, _, sequence, batch] in &mut tables.chunks {
+            (*first, *batch) = (*first - *sequence * tokens, *sequence);
+        }
+        tables
+    }
+
     /// The tables of sequences of these lengths, one behind the other, in chunks of `chunk` tokens. The sum of the
     /// lengths is below 2³¹, which [`crate::Spec::check_problem`] sees to.
     pub fn new(lengths: &[u32], chunk: u32) -> ChunkTables {
@@ -53,13 +72,6 @@ impl ChunkTables {
 /// Chunks that sequences of these lengths have.
 pub fn chunk_count(lengths: &[u32], chunk: u32) -> u64 {
     lengths.iter().map(|length| u64::from(length.div_ceil(chunk.max(1)))).sum()
-}
-
-impl ChunkSpec {
-    /// The tables of a problem of this spec.
-    pub fn tables(&self, lengths: &[u32]) -> ChunkTables {
-        ChunkTables::new(lengths, self.common().chunk)
-    }
 }
 
 #[cfg(test)]

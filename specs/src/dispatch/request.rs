@@ -220,7 +220,7 @@ impl PrefillRequest {
 
     /// Names of the parameters that may be said beside the file.
     pub fn problem_parameters(&self) -> &'static [&'static str] {
-        parameters(self.varlen)
+        parameters(self.varlen, self.layout)
     }
 
     /// The sequences of the problem: those of the file unless the texts say otherwise.
@@ -233,7 +233,7 @@ impl PrefillRequest {
     ) -> Result<PrefillProblem, InvalidProblem> {
         let mut texts = Parameters::parse(assignments, self.problem_parameters());
         let scale = default_scale(self.head_k);
-        let problem = read_problem(&mut texts, scale, (self.batch, self.tokens));
+        let problem = read_problem(&mut texts, scale, (self.batch, self.tokens), self.layout);
         match texts.faults.is_empty() {
             true => Ok(problem),
             false => Err(InvalidProblem { faults: texts.faults }),

@@ -5,7 +5,7 @@
 use crate::conv_step::ConvStepSpec;
 use crate::decode_step::DecodeStepSpec;
 use crate::rule::{Rule, Violation};
-use crate::signature::{Axis, BufferArgument, Extent, Role, Signature};
+use crate::signature::{Axis, BufferArgument, Role, Signature};
 
 const ID: &str = "row_bytes";
 
@@ -63,14 +63,7 @@ fn check<S: Rows>(spec: &S) -> Vec<Violation> {
 
 /// The axes of one row, each with its length.
 fn row(tensor: &BufferArgument) -> impl Iterator<Item = (Axis, u32)> {
-    let fixed = tensor.shape.iter().filter_map(|axis| match axis.extent {
-        Extent::Fixed(length) => Some((*axis, length)),
-        Extent::Batch
-        | Extent::PoolSlots
-        | Extent::Tokens
-        | Extent::Chunks
-        | Extent::SequenceEnds => None,
-    });
+    let fixed = tensor.shape.iter().filter_map(|axis| Some((*axis, axis.extent.fixed()?)));
     let one_head = matches!(tensor.role, Role::State | Role::NextState | Role::PoolState);
     fixed.filter(move |(axis, _)| !(one_head && axis.symbol == "HV"))
 }
