@@ -63,7 +63,7 @@ pub fn fidelity(op: Op, numerics: Numerics) -> Fidelity {
     match sem::meaning(op) {
         Meaning::Exact(_) => Fidelity::Exact,
         Meaning::Approximate(bound, _) => Fidelity::Approximate(in_mode(op, bound, numerics)),
-        Meaning::Unsupported => Fidelity::Unsupported,
+        Meaning::Unsupported(_) => Fidelity::Unsupported,
     }
 }
 

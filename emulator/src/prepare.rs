@@ -276,7 +276,11 @@ fn stage_sdwa(prepared: &mut Details) {
 }
 
 /// Runs instructions that the tables know and the emulator does not.
-const REFUSE: Handler = |exec, inst| exec.refuse(inst, "no meaning is implemented");
+const REFUSE: Handler = |exec, inst| match sem::meaning(inst.inst.op) {
+    Meaning::Unsupported(why) => exec.refuse(inst, why),
+    // Of a dual-issue pair, the other half.
+    _ => exec.refuse(inst, "half of the pair has no meaning here"),
+};
 
 /// One operation with its operands; a dual-issue pair has two.
 fn prepare_half(
@@ -290,7 +294,7 @@ fn prepare_half(
     let (run, is_approximate) = match sem::meaning(op) {
         Meaning::Exact(run) => (run, false),
         Meaning::Approximate(_, run) => (run, true),
-        Meaning::Unsupported => (REFUSE, false),
+        Meaning::Unsupported(_) => (REFUSE, false),
     };
     let mut prepared = Details {
         pc,

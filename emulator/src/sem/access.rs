@@ -418,7 +418,7 @@ impl Exec<'_> {
         self.count_outstanding(inst, queue, &counters[..n_counters], span);
     }
 
-    /// Counts an instruction as outstanding, where anything watches.
+    /// Counts an instruction as outstanding, where anything watches; one without a counter never is.
     pub(crate) fn count_outstanding(
         &mut self,
         inst: &Prepared,
@@ -426,7 +426,7 @@ impl Exec<'_> {
         counters: &[Counter],
         span: Span,
     ) {
-        if self.options.checks {
+        if self.options.checks && !counters.is_empty() {
             self.wave.scoreboard.issue(inst.pc, queue, counters, span);
         }
     }

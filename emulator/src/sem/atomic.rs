@@ -4,7 +4,7 @@
 //! not documented: integer results do not depend on it, but returned values and float sums may.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use isa::Target;
 use isa::table::{BufferAtomic, FlatAtomic, LdsAtomic};

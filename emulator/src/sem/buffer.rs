@@ -313,4 +313,4 @@ impl Exec<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -23,7 +23,7 @@ pub(crate) fn meaning(op: Compare) -> Meaning {
             CompareType::F16 => Exact(|x, i| x.compare_class(i, |exec, row| exec.signed_half_row(i, 0, row).map(class16))),
             CompareType::F32 => Exact(|x, i| x.compare_class(i, |exec, row| exec.signed_row(i, 0, row, &mut [0; ROW_LANES]).map(class32))),
             CompareType::F64 => Exact(|x, i| x.compare_class(i, |exec, row| exec.signed_wide_row(i, 0, row).map(class64))),
-            _ => Meaning::Unsupported,
+            _ => Meaning::Unsupported("integers have no classes"),
         };
     }
     match op.ty {
@@ -192,7 +192,11 @@ impl Exec<'_> {
     ) -> Outcome {
         self.compare_rows(inst, |exec, row| {
             let (classes, mut x) = (classes(exec, row), [0; ROW_LANES]);
-            let masks = exec.source_row(inst, 1, row, &mut x);
+            // The mask of a 16-bit compare may lie in either half.
+            let masks = match inst.bits[1] {
+                16 => exec.half_row(inst, 1, row),
+                _ => *exec.source_row(inst, 1, row, &mut x),
+            };
             gather(|lane| classes[lane] & masks[lane] != 0)
         })
     }

@@ -85,8 +85,8 @@ pub(crate) fn meaning(op: Control) -> Meaning {
         Control::SSethalt => Exact(|x, i| x.halt(i)),
         Control::SSetGprIdxOn => Exact(|x, i| x.move_registers(i)),
         Control::SSetGprIdxOff => Exact(|x, _| { x.wave.moves_registers = false; Ok(()) }),
-        // Compilers write regions from on to off.
-        Control::SSetGprIdxMode | Control::SSetGprIdxIdx => Meaning::Unsupported,
+        Control::SSetGprIdxMode => Exact(|x, i| { x.choose_moved(i.constant()); Ok(()) }),
+        Control::SSetGprIdxIdx => Exact(|x, i| { x.set_index(i); Ok(()) }),
         Control::SRoundMode => Exact(|x, i| x.set_mode_field(0, 4, i.constant().into())),
         Control::SDenormMode => Exact(|x, i| x.set_mode_field(4, 4, i.constant().into())),
         Control::SGetregB32 => Exact(|x, i| x.get_register(i)),

@@ -7,6 +7,7 @@ use crate::exec::{Exec, Outcome};
 use crate::operand::{Dest, Source};
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Exact};
+use crate::sem::relative;
 use crate::taint::{self, Bits};
 
 #[rustfmt::skip]
@@ -21,7 +22,7 @@ pub(crate) fn meaning(op: Lane) -> Meaning {
         Lane::VMovreldB32 => Exact(|x, i| x.move_relative(i, |m0| (0, m0))),
         Lane::VMovrelsB32 => Exact(|x, i| x.move_relative(i, |m0| (m0, 0))),
         Lane::VMovrelsdB32 => Exact(|x, i| x.move_relative(i, |m0| (m0, m0))),
-        Lane::VMovrelsd2B32 => Exact(|x, i| x.move_relative(i, |m0| (m0 & 0x3ff, m0 >> 16 & 0x3ff))),
+        Lane::VMovrelsd2B32 => Exact(|x, i| x.move_relative(i, relative::pair)),
         Lane::VWritelaneB32 => Exact(|x, i| x.write_lane(i)),
         Lane::VMbcntLoU32B32 => Exact(|x, i| x.count_lanes_below(i, 0)),
         Lane::VMbcntHiU32B32 => Exact(|x, i| x.count_lanes_below(i, 32)),

@@ -13,7 +13,7 @@
 mod arithmetic;
 mod layout;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod tiles;
 
 use isa::Op;
@@ -34,10 +34,13 @@ use layout::{Layout, Plan};
 pub(crate) use tiles::Factors;
 use tiles::{Rows, Sums};
 
+/// Why sparse and f8f6f4 operations are refused.
+const NO_WITNESS: &str = "its layout has no witness";
+
 /// Dense operations, by the elements of A. Sparse and f8f6f4 ones have no shape: nothing independent
 /// witnesses their layouts.
 pub(crate) fn meaning(op: Matrix) -> Meaning {
-    let Some(plan) = Plan::of(op) else { return Unsupported };
+    let Some(plan) = Plan::of(op) else { return Unsupported(NO_WITNESS) };
     match plan.a.fragment.element() {
         Element::F64 => Approximate(SequentialFma, |x, i| x.multiply_f64(i)),
         Element::F32 | Element::F16 | Element::Bf16 | Element::Fp8 | Element::Bf8 => {
@@ -199,11 +202,7 @@ impl Exec<'_> {
     /// Checks what an operation demands of its wave and modifiers, and looks up its layouts.
     fn matrix_plan(&mut self, inst: &Prepared) -> Result<&'static Plan, Box<Cause>> {
         let Some(plan) = plan(inst.inst.op) else {
-            return Err(Box::new(unsupported(
-                &inst.inst,
-                self.target,
-                "its layout has no witness",
-            )));
+            return Err(Box::new(unsupported(&inst.inst, self.target, NO_WITNESS)));
         };
         let mods = &inst.inst.mods;
         let blgp = if plan.a.fragment.element() == Element::F64 { 0 } else { mods.blgp };

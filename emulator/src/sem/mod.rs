@@ -41,8 +41,8 @@ pub(crate) enum Meaning {
     Exact(Handler),
     /// The bits are within a bound of hardware's.
     Approximate(Bound, Handler),
-    /// Refused.
-    Unsupported,
+    /// Refused, for this reason.
+    Unsupported(&'static str),
 }
 
 /// The meaning of an operation.

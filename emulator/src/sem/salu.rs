@@ -5,6 +5,7 @@ use isa::table::Salu;
 use crate::scalars::{keep, nonzero, with};
 use crate::sem::Meaning::{self, Exact};
 use crate::sem::integer::*;
+use crate::sem::relative;
 use crate::taint;
 
 /// The 16-bit constant of SOPK, sign-extended.
@@ -89,6 +90,7 @@ pub(crate) fn meaning(op: Salu) -> Meaning {
         Salu::SMovkI32 => Exact(|x, i| x.scalar32(i, |a, _| keep(simm(a)), taint::each)),
         Salu::SMovrelsB32 | Salu::SMovrelsB64 => Exact(|x, i| x.move_relative(i, |m0| (m0, 0))),
         Salu::SMovreldB32 | Salu::SMovreldB64 => Exact(|x, i| x.move_relative(i, |m0| (0, m0))),
+        Salu::SMovrelsd2B32 => Exact(|x, i| x.move_relative(i, relative::pair)),
         Salu::SCselectB32 | Salu::SCselectB64 => Exact(|x, i| x.scalar_select(i)),
 
         // Add, subtract, multiply.

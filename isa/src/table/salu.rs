@@ -18,6 +18,7 @@ rows! {
     SMovrelsB64         {Sop1 0x2b s_movrels_b64}          {Sop1 0x41 s_movrels_b64}           [sdst:b64 <- ssrc0:b64]            reads_m0 relative_source;
     SMovreldB32         {Sop1 0x2c s_movreld_b32}          {Sop1 0x42 s_movreld_b32}           [sdst:b32 <- ssrc0:b32]            reads_m0 relative_result;
     SMovreldB64         {Sop1 0x2d s_movreld_b64}          {Sop1 0x43 s_movreld_b64}           [sdst:b64 <- ssrc0:b64]            reads_m0 relative_result;
+    SMovrelsd2B32       {}                                 {Sop1 0x44 s_movrelsd_2_b32}        [sdst:b32 <- ssrc0:b32]            reads_m0 relative_source relative_result;
     SCselectB32         {Sop2 0x0a s_cselect_b32}          {Sop2 0x30 s_cselect_b32}           [sdst:b32 <- ssrc0:b32, ssrc1:b32] reads_scc;
     SCselectB64         {Sop2 0x0b s_cselect_b64}          {Sop2 0x31 s_cselect_b64}           [sdst:b64 <- ssrc0:b64, ssrc1:b64] reads_scc;
 

@@ -226,7 +226,8 @@ fn cases(op: Op) -> Vec<(u64, u64, u64, u64)> {
     }
 }
 
-fn ops(target: Target) -> impl Iterator<Item = Op> {
+/// Atomics of a target: all of them. The completeness test asks this.
+pub(in crate::sem) fn ops(target: Target) -> impl Iterator<Item = Op> {
     let rows = LdsAtomic::ROWS.iter().chain(FlatAtomic::ROWS).chain(BufferAtomic::ROWS);
     rows.filter(move |row| row.form(target).is_some()).map(|row| row.op)
 }

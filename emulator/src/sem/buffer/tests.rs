@@ -164,27 +164,65 @@ fn word(first: u32) -> u32 {
     (0..4).fold(0, |word, byte| word | (first + byte) << (8 * byte))
 }
 
+/// Loads of the bytes from 0x83 on, and the registers afterwards.
+const LOADS: [(Buffer, [u32; 4]); 14] = [
+    (Buffer::BufferLoadU8, [0x83, OLD, OLD, OLD]),
+    (Buffer::BufferLoadI8, [0xffff_ff83, OLD, OLD, OLD]),
+    (Buffer::BufferLoadU16, [0x8483, OLD, OLD, OLD]),
+    (Buffer::BufferLoadI16, [0xffff_8483, OLD, OLD, OLD]),
+    (Buffer::BufferLoadD16U8, [0xdead_0083, OLD, OLD, OLD]),
+    (Buffer::BufferLoadD16HiU8, [0x0083_beef, OLD, OLD, OLD]),
+    (Buffer::BufferLoadD16I8, [0xdead_ff83, OLD, OLD, OLD]),
+    (Buffer::BufferLoadD16HiI8, [0xff83_beef, OLD, OLD, OLD]),
+    (Buffer::BufferLoadD16B16, [0xdead_8483, OLD, OLD, OLD]),
+    (Buffer::BufferLoadD16HiB16, [0x8483_beef, OLD, OLD, OLD]),
+    (Buffer::BufferLoadB32, [0x8685_8483, OLD, OLD, OLD]),
+    (Buffer::BufferLoadB64, [0x8685_8483, 0x8a89_8887, OLD, OLD]),
+    (Buffer::BufferLoadB96, [0x8685_8483, 0x8a89_8887, 0x8e8d_8c8b, OLD]),
+    (Buffer::BufferLoadB128, [0x8685_8483, 0x8a89_8887, 0x8e8d_8c8b, 0x9291_908f]),
+];
+/// Stores of the old value, 1, 2 and 3, and the bytes that they write.
+const STORES: [(Buffer, &[u8]); 8] = [
+    (Buffer::BufferStoreB8, &[0xef]),
+    (Buffer::BufferStoreD16HiB8, &[0xad]),
+    (Buffer::BufferStoreB16, &[0xef, 0xbe]),
+    (Buffer::BufferStoreD16HiB16, &[0xad, 0xde]),
+    (Buffer::BufferStoreB32, &[0xef, 0xbe, 0xad, 0xde]),
+    (Buffer::BufferStoreB64, &[0xef, 0xbe, 0xad, 0xde, 1, 0, 0, 0]),
+    (Buffer::BufferStoreB96, &[0xef, 0xbe, 0xad, 0xde, 1, 0, 0, 0, 2, 0, 0, 0]),
+    (Buffer::BufferStoreB128, &[0xef, 0xbe, 0xad, 0xde, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]),
+];
+/// Cache control, and how many operations it leaves outstanding: a write-back counts as a store.
+const CACHES: [(Buffer, usize); 4] = [
+    (Buffer::BufferWbl2, 1),
+    (Buffer::BufferInv, 0),
+    (Buffer::BufferGl0Inv, 0),
+    (Buffer::BufferGl1Inv, 0),
+];
+
+/// Accesses that tests here run on each target that has them. The completeness test asks this.
+pub(in crate::sem) fn accesses() -> impl Iterator<Item = Op> {
+    let loads = LOADS.map(|(op, _)| op).into_iter();
+    loads.chain(STORES.map(|(op, _)| op)).chain(CACHES.map(|(op, _)| op)).map(Op::Buffer)
+}
+
+#[test]
+fn cache_control_changes_no_value() {
+    for target in Target::ALL {
+        let has = |op: Buffer| Op::Buffer(op).row().form(target).is_some();
+        for (op, n_outstanding) in CACHES.into_iter().filter(|(op, _)| has(*op)) {
+            let mut bench = Bench::buffer(target, op);
+            let before = bench.bytes();
+            assert_eq!((bench.loaded::<4>(), bench.bytes()), ([OLD; 4], before), "{target} {op:?}");
+            assert_eq!(bench.wave.scoreboard.n_outstanding(), n_outstanding, "{target} {op:?}");
+        }
+    }
+}
+
 #[test]
 fn widths_and_halves() {
-    use Buffer as B;
-    let sums: [(Buffer, [u32; 4]); 14] = [
-        (B::BufferLoadU8, [0x83, OLD, OLD, OLD]),
-        (B::BufferLoadI8, [0xffff_ff83, OLD, OLD, OLD]),
-        (B::BufferLoadU16, [0x8483, OLD, OLD, OLD]),
-        (B::BufferLoadI16, [0xffff_8483, OLD, OLD, OLD]),
-        (B::BufferLoadD16U8, [0xdead_0083, OLD, OLD, OLD]),
-        (B::BufferLoadD16HiU8, [0x0083_beef, OLD, OLD, OLD]),
-        (B::BufferLoadD16I8, [0xdead_ff83, OLD, OLD, OLD]),
-        (B::BufferLoadD16HiI8, [0xff83_beef, OLD, OLD, OLD]),
-        (B::BufferLoadD16B16, [0xdead_8483, OLD, OLD, OLD]),
-        (B::BufferLoadD16HiB16, [0x8483_beef, OLD, OLD, OLD]),
-        (B::BufferLoadB32, [0x8685_8483, OLD, OLD, OLD]),
-        (B::BufferLoadB64, [0x8685_8483, 0x8a89_8887, OLD, OLD]),
-        (B::BufferLoadB96, [0x8685_8483, 0x8a89_8887, 0x8e8d_8c8b, OLD]),
-        (B::BufferLoadB128, [0x8685_8483, 0x8a89_8887, 0x8e8d_8c8b, 0x9291_908f]),
-    ];
     for target in Target::ALL {
-        for (op, want) in sums {
+        for (op, want) in LOADS {
             let mut bench = Bench::buffer(target, op);
             bench.set_resource(0, 256, bench.raw());
             bench.inst.mods.offset = 3;
@@ -196,19 +234,8 @@ fn widths_and_halves() {
 
 #[test]
 fn stores_of_every_width() {
-    use Buffer as B;
-    let stores: [(Buffer, &[u8]); 8] = [
-        (B::BufferStoreB8, &[0xef]),
-        (B::BufferStoreD16HiB8, &[0xad]),
-        (B::BufferStoreB16, &[0xef, 0xbe]),
-        (B::BufferStoreD16HiB16, &[0xad, 0xde]),
-        (B::BufferStoreB32, &[0xef, 0xbe, 0xad, 0xde]),
-        (B::BufferStoreB64, &[0xef, 0xbe, 0xad, 0xde, 1, 0, 0, 0]),
-        (B::BufferStoreB96, &[0xef, 0xbe, 0xad, 0xde, 1, 0, 0, 0, 2, 0, 0, 0]),
-        (B::BufferStoreB128, &[0xef, 0xbe, 0xad, 0xde, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]),
-    ];
     for target in Target::ALL {
-        for (op, want) in stores {
+        for (op, want) in STORES {
             let mut bench = Bench::buffer(target, op);
             (1..4).for_each(|word| bench.set(DATA + word, 0, word.into()));
             bench.set_place(0, 0, 16);

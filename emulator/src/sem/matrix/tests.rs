@@ -4,6 +4,8 @@
 //! l % 32, …"), not from `isa::fragment`. Expected values are exact: sums of small integers, which no order
 //! of additions rounds, or a chain of `f64` operations that is exact by construction.
 
+mod edges;
+
 use isa::fragment::Shape;
 use isa::inst::{Inst, MAX_OPERANDS, Modifiers};
 use isa::reg::InlineFloat;
@@ -199,7 +201,8 @@ impl Bench {
     }
 }
 
-fn dense() -> impl Iterator<Item = Matrix> {
+/// Operations whose products are compared. The completeness test asks this.
+pub(in crate::sem) fn dense() -> impl Iterator<Item = Matrix> {
     let ops = Matrix::ROWS.iter().map(|row| match row.op {
         Op::Matrix(op) => op,
         other => panic!("{other:?}"),
@@ -526,7 +529,7 @@ fn partial_exec_and_unequal_copies_are_findings() {
 fn what_has_no_witness_is_refused() {
     for row in Matrix::ROWS {
         let Op::Matrix(op) = row.op else { panic!("{:?}", row.op) };
-        let is_refused = matches!(sem::meaning(row.op), Meaning::Unsupported);
+        let is_refused = matches!(sem::meaning(row.op), Meaning::Unsupported(_));
         assert_eq!(is_refused, Shape::of(op).is_none(), "{op:?}");
     }
     let mut bench = Bench::new(Matrix::VMfmaF3232x32x42bF16);

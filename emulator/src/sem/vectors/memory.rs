@@ -10,6 +10,7 @@ use isa::table::{Flat, Lds, Row, Smem};
 use isa::{Op, Operand, Target};
 
 use super::COMPILER_MODE;
+use super::lds_moves::MOVES;
 use crate::exec::Exec;
 use crate::finding::Findings;
 use crate::lds::Lds as LdsMemory;
@@ -240,22 +241,54 @@ fn check(target: Target, row: &Row, encoding: Encoding) {
     }
 }
 
+/// LDS operations that move no bytes of their address, lane moves apart, and what they add for each lane.
+const COUNTERS: [(Lds, i32); 2] = [(Lds::DsAppend, 1), (Lds::DsConsume, -1)];
+/// Loads to LDS and their words.
+const TO_LDS: [(Flat, u32); 3] =
+    [(Flat::LoadLdsDword, 1), (Flat::LoadLdsDwordx3, 3), (Flat::LoadLdsDwordx4, 4)];
+/// Scalar loads, by address or through a resource, and their words.
+const SCALAR_LOADS: [(Smem, u8); 10] = [
+    (Smem::SLoadB32, 1),
+    (Smem::SLoadB64, 2),
+    (Smem::SLoadB128, 4),
+    (Smem::SLoadB256, 8),
+    (Smem::SLoadB512, 16),
+    (Smem::SBufferLoadB32, 1),
+    (Smem::SBufferLoadB64, 2),
+    (Smem::SBufferLoadB128, 4),
+    (Smem::SBufferLoadB256, 8),
+    (Smem::SBufferLoadB512, 16),
+];
+const SCALAR_CACHES: [Smem; 5] =
+    [Smem::SDcacheInv, Smem::SDcacheInvVol, Smem::SDcacheWb, Smem::SDcacheWbVol, Smem::SGl1Inv];
+const CLOCKS: [Smem; 2] = [Smem::SMemtime, Smem::SMemrealtime];
+
+fn lds_rows(target: Target) -> impl Iterator<Item = &'static Row> {
+    let rows = Lds::ROWS.iter().filter(move |row| row.form(target).is_some());
+    let others = || COUNTERS.map(|(op, _)| op).into_iter().chain(MOVES);
+    rows.filter(move |row| others().all(|other| row.op != Op::Lds(other)))
+}
+
+fn rows_by_address(target: Target) -> impl Iterator<Item = &'static Row> {
+    let rows = Flat::ROWS.iter().filter(move |row| row.form(target).is_some());
+    rows.filter(|row| TO_LDS.iter().all(|(other, _)| row.op != Op::Flat(*other)))
+}
+
+/// Accesses of a target that tests here run. The completeness test asks this.
+pub(super) fn accesses(target: Target) -> impl Iterator<Item = Op> {
+    let scalars = SCALAR_LOADS.map(|(op, _)| op).into_iter().chain(SCALAR_CACHES).chain(CLOCKS);
+    lds_rows(target)
+        .chain(rows_by_address(target))
+        .map(|row| row.op)
+        .chain(COUNTERS.map(|(op, _)| Op::Lds(op)))
+        .chain(TO_LDS.map(|(op, _)| Op::Flat(op)))
+        .chain(scalars.map(Op::Smem))
+}
+
 #[test]
 fn lds_loads_and_stores() {
-    // Lane moves, transposing reads and counters move no bytes of their address; they have tests of
-    // their own (`lanes`, whole programs, `counters_of_active_lanes`).
-    let others = [
-        Lds::DsPermuteB32,
-        Lds::DsBpermuteB32,
-        Lds::DsSwizzleB32,
-        Lds::DsReadB64TrB16,
-        Lds::DsReadB64TrB8,
-        Lds::DsAppend,
-        Lds::DsConsume,
-    ];
     for target in Target::ALL {
-        let rows = Lds::ROWS.iter().filter(|row| row.form(target).is_some());
-        for row in rows.filter(|row| !others.iter().any(|other| row.op == Op::Lds(*other))) {
+        for row in lds_rows(target) {
             check(target, row, Encoding::Ds);
         }
     }
@@ -263,10 +296,8 @@ fn lds_loads_and_stores() {
 
 #[test]
 fn loads_and_stores_by_address() {
-    let to_lds = [Flat::LoadLdsDword, Flat::LoadLdsDwordx3, Flat::LoadLdsDwordx4];
     for target in Target::ALL {
-        let rows = Flat::ROWS.iter().filter(|row| row.form(target).is_some());
-        for row in rows.filter(|row| !to_lds.iter().any(|other| row.op == Op::Flat(*other))) {
+        for row in rows_by_address(target) {
             for encoding in [Encoding::Flat, Encoding::Global, Encoding::Scratch] {
                 check(target, row, encoding);
             }
@@ -276,9 +307,7 @@ fn loads_and_stores_by_address() {
 
 #[test]
 fn loads_to_lds_by_address() {
-    for (op, words) in
-        [(Flat::LoadLdsDword, 1), (Flat::LoadLdsDwordx3, 3), (Flat::LoadLdsDwordx4, 4)]
-    {
+    for (op, words) in TO_LDS {
         let mut bench = Bench::new(Target::Gfx950, Op::Flat(op).row(), Encoding::Global);
         bench.wave.scalars.set(scalar::M0, 16, 0);
         bench.run();
@@ -294,17 +323,14 @@ fn loads_to_lds_by_address() {
 
 #[test]
 fn scalar_loads() {
-    let loads = [
-        (Smem::SLoadB32, 1),
-        (Smem::SLoadB64, 2),
-        (Smem::SLoadB128, 4),
-        (Smem::SLoadB256, 8),
-        (Smem::SLoadB512, 16),
-    ];
     for target in Target::ALL {
-        for (op, words) in loads {
+        for (op, words) in SCALAR_LOADS {
             let mut bench = Bench::new(target, Op::Smem(op).row(), Encoding::Smem);
+            // Of a resource: its bytes, and a format that scalar loads do not look at.
+            bench.wave.scalars.set(6, (SIZE - AT) as u32, 0);
+            bench.wave.scalars.set(7, 0, 0);
             bench.run();
+            assert_eq!(bench.wave.scoreboard.n_outstanding(), 1, "{target} {op:?}");
             for word in 0..16 {
                 let got = bench.wave.scalars.get(SCALARS + word);
                 let want = number(AT + OFFSET as usize + 4 * usize::from(word), 4);
@@ -315,9 +341,25 @@ fn scalar_loads() {
 }
 
 #[test]
+fn scalar_caches_only_count() {
+    for target in Target::ALL {
+        let has = |op: &Smem| Op::Smem(*op).row().form(target).is_some();
+        for op in SCALAR_CACHES.into_iter().filter(has) {
+            let mut bench = Bench::new(target, Op::Smem(op).row(), Encoding::Smem);
+            let scalars = |bench: &Bench| (0..128).map(|at| bench.wave.scalars.get(at)).collect();
+            let before: Vec<u32> = scalars(&bench);
+            bench.run();
+            let after: Vec<u32> = scalars(&bench);
+            assert_eq!((after, bench.bytes()), (before, pattern()), "{target} {op:?}");
+            assert_eq!(bench.wave.scoreboard.n_outstanding(), 1, "{target} {op:?}");
+        }
+    }
+}
+
+#[test]
 fn counters_of_active_lanes() {
     for target in Target::ALL {
-        for (op, sign) in [(Lds::DsAppend, 1), (Lds::DsConsume, -1)] {
+        for (op, sign) in COUNTERS {
             let mut bench = Bench::new(target, Op::Lds(op).row(), Encoding::Ds);
             bench.wave.scalars.set(scalar::M0, AT as u32, 0);
             bench.wave.active = 0b1_1000;
@@ -333,7 +375,7 @@ fn counters_of_active_lanes() {
 
 #[test]
 fn clocks_go_forward_and_are_the_same_on_every_run() {
-    for op in [Smem::SMemtime, Smem::SMemrealtime] {
+    for op in CLOCKS {
         let mut bench = Bench::new(Target::Gfx950, Op::Smem(op).row(), Encoding::Smem);
         let mut read = || {
             bench.run();

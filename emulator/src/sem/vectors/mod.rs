@@ -3,13 +3,18 @@
 //! Expected values are worked out from IEEE 754 and from the operations' definitions in the RDNA3 and
 //! CDNA3 ISA manuals, not taken from the emulator; files say where a value needs more than that. The
 //! mode is the one that compilers ask for: nearest even, subnormals kept, IEEE and DX10_CLAMP on.
-//! Every operation with a meaning, memory and program control apart, must have a vector.
+//! Every row with a meaning must have a vector on each target that has it; what goes through the rows of a family
+//! by itself tells the completeness test which rows those are.
 
+mod compare;
+mod control;
 mod convert;
 mod float;
 mod half;
 mod int;
 mod lane;
+mod lane_rows;
+mod lds_moves;
 mod memory;
 mod modes;
 mod packed;
@@ -24,8 +29,9 @@ use isa::reg::SpecialReg;
 use isa::table::{Effect, Ty};
 use isa::{Op, Operand, Target};
 
-use crate::exec::Exec;
-use crate::finding::Findings;
+use crate::exec::{Exec, Outcome};
+use crate::fault::Cause;
+use crate::finding::{Findings, Rule};
 use crate::lanes::Width;
 use crate::lds::Lds;
 use crate::machine::Options;
@@ -34,7 +40,7 @@ use crate::prepare::prepare;
 use crate::program::Program;
 use crate::report::Counts;
 use crate::scratch::Scratch;
-use crate::sem::{self, Meaning};
+use crate::sem::{self, Meaning, atomic, buffer, matrix};
 use crate::wave::{FIRST_ACC, Wave, scalar};
 
 /// MODE of every compiler: subnormals kept (bits 7:4), DX10_CLAMP (8), IEEE (9).
@@ -82,6 +88,48 @@ pub(super) struct Result {
     pub is_scc_undefined: bool,
     /// Undefined bits of the first result in lane 0.
     pub undefined: u64,
+}
+
+/// What became of a wave, and the rules that it broke.
+pub(super) struct Attempt {
+    pub wave: Wave,
+    pub outcome: Outcome,
+    pub rules: Vec<Rule>,
+}
+
+/// Runs something on a wave that has no memory; returns the rules of its findings too.
+pub(super) fn with_exec<R>(
+    wave: &mut Wave,
+    program: &Program,
+    run: impl FnOnce(&mut Exec<'_>) -> R,
+) -> (R, Vec<Rule>) {
+    with_lds(wave, &mut Lds::new(0), program, run)
+}
+
+/// As [`with_exec`], with LDS.
+pub(super) fn with_lds<R>(
+    wave: &mut Wave,
+    lds: &mut Lds,
+    program: &Program,
+    run: impl FnOnce(&mut Exec<'_>) -> R,
+) -> (R, Vec<Rule>) {
+    let mut findings = Findings::default();
+    let result = run(&mut Exec {
+        wave,
+        memory: &mut Memory::new(0),
+        lds,
+        scratch: &mut Scratch::new(0, 0),
+        findings: &mut findings,
+        races: &mut crate::checks::races::Races::default(),
+        counts: &mut Counts::default(),
+        options: &Options::default(),
+        program,
+        target: program.target(),
+        kernel: "vector",
+        workgroup: [0; 3],
+        cursor: Cursor::default(),
+    });
+    (result, findings.into_parts().0.into_iter().map(|finding| finding.rule).collect())
 }
 
 /// One wave, and an instruction for it.
@@ -148,11 +196,19 @@ impl Lab {
         self.read(&wave)
     }
 
-    /// Runs the instruction on a wave that `setup` fills, with some lanes active: with the host's widest
-    /// vectors, and with plain ones to the same bits.
+    /// Runs the instruction on a wave that `setup` fills, with some lanes active.
     pub fn run_on(&self, exec: u64, setup: impl Fn(&mut Wave)) -> Wave {
-        let mut wave = self.run_at(Width::detect(), exec, &setup);
+        let Attempt { wave, outcome, .. } = self.attempt(exec, setup);
+        outcome.unwrap_or_else(|cause| panic!("{:?}: {cause}", self.inst.op));
+        wave
+    }
+
+    /// As [`Lab::run_on`], with the host's widest vectors, and with plain ones to the same bits.
+    pub fn attempt(&self, exec: u64, setup: impl Fn(&mut Wave)) -> Attempt {
+        let mut wide = self.run_at(Width::detect(), exec, &setup);
         let mut plain = self.run_at(Width::PLAIN, exec, &setup);
+        assert_eq!((&wide.outcome, &wide.rules), (&plain.outcome, &plain.rules), "{:?}", self.inst);
+        let (wave, plain) = (&mut wide.wave, &mut plain.wave);
         let rows = wave.vectors.rows_mut().1.iter().map(|row| row.0);
         let differing =
             rows.zip(plain.vectors.rows_mut().1).position(|(row, plain)| row != plain.0);
@@ -160,12 +216,12 @@ impl Lab {
         for register in 0..=scalar::EXEC_HI {
             let scalar =
                 |wave: &Wave| (wave.scalars.get(register), wave.scalars.undefined(register));
-            assert_eq!(scalar(&wave), scalar(&plain), "{:?}: s{register}", self.inst.op);
+            assert_eq!(scalar(wave), scalar(plain), "{:?}: s{register}", self.inst.op);
         }
-        wave
+        wide
     }
 
-    fn run_at(&self, width: Width, exec: u64, setup: impl Fn(&mut Wave)) -> Wave {
+    fn run_at(&self, width: Width, exec: u64, setup: impl Fn(&mut Wave)) -> Attempt {
         let mut wave = Wave::new(self.target, [256, 256]);
         wave.vectors.set_width(width);
         wave.n_vectors = [256, 256];
@@ -178,8 +234,12 @@ impl Lab {
         wave.set_mask(scalar::EXEC, exec & all, 0);
         wave.active = exec & all;
         setup(&mut wave);
-        self.execute(&mut wave);
-        wave
+        let prepared = prepare(0, self.inst, self.target).expect("has a meaning");
+        let program = Program::new(self.target, 0, std::iter::empty());
+        let (outcome, rules) = with_exec(&mut wave, &program, |exec| {
+            sem::directed::handler(exec, &prepared)?(exec, &prepared)
+        });
+        Attempt { wave, outcome, rules }
     }
 
     /// Operands that sources are written to: sources, then destinations that are read.
@@ -194,29 +254,6 @@ impl Lab {
         };
         let read_back = operands(true).filter(move |_| row.has(Effect::ReadsDst));
         operands(false).chain(read_back)
-    }
-
-    fn execute(&self, wave: &mut Wave) {
-        let prepared = prepare(0, self.inst, self.target).expect("has a meaning");
-        let program = Program::new(self.target, 0, std::iter::empty());
-        let mut exec = Exec {
-            wave,
-            memory: &mut Memory::new(0),
-            lds: &mut Lds::new(0),
-            scratch: &mut Scratch::new(0, 0),
-            findings: &mut Findings::default(),
-            races: &mut crate::checks::races::Races::default(),
-            counts: &mut Counts::default(),
-            options: &Options::default(),
-            program: &program,
-            target: self.target,
-            kernel: "vector",
-            workgroup: [0; 3],
-            cursor: Cursor::default(),
-        };
-        let run = sem::directed::handler(&exec, &prepared)
-            .unwrap_or_else(|cause| panic!("{:?}: {cause}", self.inst.op));
-        run(&mut exec, &prepared).unwrap_or_else(|cause| panic!("{:?}: {cause}", self.inst.op));
     }
 
     fn read(&self, wave: &Wave) -> Result {
@@ -333,36 +370,54 @@ fn every_vector_gives_its_result() {
     }
 }
 
+/// The operations whose results tests compare on a target.
+fn tested(target: Target) -> BTreeSet<Op> {
+    let of_vectors = all_vectors().map(|vector| vector.op);
+    of_vectors
+        .chain(compare::compares(target).map(Op::Compare))
+        .chain(control::controls(target).map(Op::Control))
+        .chain(lane_rows::moves(target).map(Op::Lane))
+        .chain(relative::moves().map(Op::Salu))
+        .chain(matrix::tests::dense().map(Op::Matrix))
+        .chain(lds_moves::MOVES.map(Op::Lds))
+        .chain(memory::accesses(target))
+        .chain(buffer::tests::accesses())
+        .chain(atomic::tests::ops(target))
+        .collect()
+}
+
 #[test]
-fn every_operation_with_a_meaning_has_a_vector() {
-    let tested: BTreeSet<Op> = all_vectors().map(|vector| vector.op).collect();
-    // Memory has tests of its own over every row (`memory`, `buffer::tests`, `atomic::tests`); compares are
-    // tested by type and test, lane moves and control by programs, matrix operations by whole products.
-    let elsewhere = |op: &Op| {
-        matches!(
-            op,
-            Op::Control(_)
-                | Op::Smem(_)
-                | Op::Lds(_)
-                | Op::Flat(_)
-                | Op::Buffer(_)
-                | Op::Compare(_)
-                | Op::Lane(_)
-                | Op::Matrix(_)
-                | Op::LdsAtomic(_)
-                | Op::FlatAtomic(_)
-                | Op::BufferAtomic(_)
-        )
-    };
-    // `relative` has them all.
-    let is_relative =
-        |op: &Op| op.row().has(Effect::RelativeSource) || op.row().has(Effect::RelativeResult);
-    let has_meaning = |op: &Op| !matches!(sem::meaning(*op), Meaning::Unsupported);
-    let missing: Vec<Op> = Op::rows()
-        .map(|row| row.op)
-        .filter(|op| !elsewhere(op) && has_meaning(op) && !tested.contains(op) && !is_relative(op))
+fn every_row_with_a_meaning_has_a_vector() {
+    for target in Target::ALL {
+        let tested = tested(target);
+        let rows = Op::rows().filter(|row| row.form(target).is_some()).map(|row| row.op);
+        let has_meaning = |op: &Op| !matches!(sem::meaning(*op), Meaning::Unsupported(_));
+        let missing: Vec<Op> = rows.filter(|op| has_meaning(op) && !tested.contains(op)).collect();
+        assert!(missing.is_empty(), "{target}: no vector for {missing:?}");
+    }
+}
+
+/// What is refused, and why: sparse and f8f6f4 products alone.
+#[test]
+fn refused_rows_are_few_and_say_why() {
+    let refused: Vec<(Op, &str)> = Op::rows()
+        .filter_map(|row| match sem::meaning(row.op) {
+            Meaning::Unsupported(why) => Some((row.op, why)),
+            _ => None,
+        })
         .collect();
-    assert!(missing.is_empty(), "no vector for {missing:?}");
+    assert_eq!(refused.len(), 32);
+    for (op, why) in refused {
+        let mnemonic = op.row().gfx950.expect("on gfx950").mnemonic;
+        assert!(mnemonic.starts_with("v_smfmac_") || mnemonic.ends_with("_f8f6f4"), "{mnemonic}");
+        assert_eq!(why, "its layout has no witness", "{mnemonic}");
+        // The fault of a wave that comes to it says the same.
+        let mut lab = Lab::on(Target::Gfx950, op);
+        lab.inst.operands = [Operand::None; MAX_OPERANDS];
+        let outcome = lab.attempt(u64::MAX, |_| {}).outcome.map_err(|cause| *cause);
+        let want = Cause::Unsupported { op: mnemonic.to_owned(), why: why.to_owned() };
+        assert_eq!(outcome, Err(want));
+    }
 }
 
 #[test]

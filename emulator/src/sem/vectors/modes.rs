@@ -1,11 +1,9 @@
-//! MODE, output modifiers, compares: what applies to many operations at once.
-
-use std::cmp::Ordering;
+//! MODE and output modifiers: what applies to many operations at once.
 
 use super::{COMPILER_MODE, Lab};
+use isa::Op;
 use isa::inst::OutputScale;
-use isa::table::{Compare, CompareType, Convert, Float, Half, Test};
-use isa::{Op, Target};
+use isa::table::{Convert, Float, Half};
 
 const SUBNORMAL: u64 = 0x0040_0000;
 
@@ -82,99 +80,6 @@ fn source_modifiers_apply_abs_before_neg() {
 fn minimum_without_ieee_mode_drops_signalling_nans() {
     let lab = with_mode(Op::Float(Float::VMinF32), COMPILER_MODE & !0x200);
     assert_eq!(lab.run(&[0x7f80_0001, 0x3f80_0000]).value, 0x3f80_0000);
-}
-
-/// Sources of each type: less, equal, greater, unordered where the type has NaN.
-fn samples(ty: CompareType) -> [Option<[u64; 2]>; 4] {
-    let float = |one: u64, two: u64, nan: u64| {
-        [Some([one, two]), Some([two, two]), Some([two, one]), Some([one, nan])]
-    };
-    let int = |small: u64, large: u64| {
-        [Some([small, large]), Some([large, large]), Some([large, small]), None]
-    };
-    match ty {
-        CompareType::F16 => float(0x3c00, 0x4000, 0x7e00),
-        CompareType::F32 => float(0x3f80_0000, 0x4000_0000, 0x7fc0_0000),
-        CompareType::F64 => {
-            float(0x3ff0_0000_0000_0000, 0x4000_0000_0000_0000, 0x7ff8_0000_0000_0000)
-        }
-        CompareType::I16 => int(0xffff, 1),
-        CompareType::U16 => int(1, 0xffff),
-        CompareType::I32 => int(0xffff_ffff, 1),
-        CompareType::U32 => int(1, 0xffff_ffff),
-        CompareType::I64 => int(u64::MAX, 1),
-        CompareType::U64 => int(1, u64::MAX),
-    }
-}
-
-/// Definition of each test by the sets of orderings where it holds (RDNA3 ISA manual, V_CMP).
-fn expected(test: Test, order: Option<Ordering>) -> bool {
-    use Ordering::{Equal, Greater, Less};
-    match test {
-        Test::False | Test::Class => false,
-        Test::Lt => order == Some(Less),
-        Test::Eq => order == Some(Equal),
-        Test::Le => matches!(order, Some(Less | Equal)),
-        Test::Gt => order == Some(Greater),
-        Test::Lg => matches!(order, Some(Less | Greater)),
-        Test::Ge => matches!(order, Some(Greater | Equal)),
-        Test::O => order.is_some(),
-        Test::U => order.is_none(),
-        Test::Nge => matches!(order, Some(Less) | None),
-        Test::Nlg => matches!(order, Some(Equal) | None),
-        Test::Ngt => matches!(order, Some(Less | Equal) | None),
-        Test::Nle => matches!(order, Some(Greater) | None),
-        Test::Neq => matches!(order, Some(Less | Greater) | None),
-        Test::Nlt => matches!(order, Some(Greater | Equal) | None),
-        Test::True => true,
-    }
-}
-
-#[test]
-fn every_compare_of_every_type() {
-    let orders = [Some(Ordering::Less), Some(Ordering::Equal), Some(Ordering::Greater), None];
-    for row in Compare::rows()
-        .filter(|row| !matches!(row.op, Op::Compare(Compare { test: Test::Class, .. })))
-    {
-        let Op::Compare(compare) = row.op else { continue };
-        for (sources, order) in samples(compare.ty).into_iter().zip(orders) {
-            let Some(sources) = sources else { continue };
-            for target in Target::ALL.into_iter().filter(|target| row.form(*target).is_some()) {
-                let lab = Lab::on(target, row.op);
-                let all = if target == Target::Gfx950 { u64::MAX } else { 0xffff_ffff };
-                let want = if expected(compare.test, order) { all } else { 0 };
-                assert_eq!(lab.run(&sources).value, want, "{target} {compare:?} {sources:x?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn classes_of_floats() {
-    // One number of each class, in the order of the mask's bits.
-    let numbers = [
-        0x7f80_0001,
-        0x7fc0_0000,
-        0xff80_0000,
-        0xbf80_0000,
-        0x8000_0001,
-        0x8000_0000,
-        0,
-        1,
-        0x3f80_0000,
-        0x7f80_0000,
-    ];
-    let op = Op::Compare(Compare { test: Test::Class, ty: CompareType::F32, writes_exec: false });
-    for (class, number) in numbers.into_iter().enumerate() {
-        for bit in 0..10 {
-            let want = if bit == class { u64::MAX } else { 0 };
-            assert_eq!(
-                Lab::on(Target::Gfx950, op).run(&[number, 1 << bit]).value,
-                want,
-                "{number:#x} bit {bit}"
-            );
-        }
-    }
 }
 
 #[test]
