@@ -167,7 +167,7 @@ fn every_field_of_the_prefill_kernels() {
         &[("beta", "\"twice_sigmoid\"")],
         &[("beta_dtype", "\"f32\"")],
         &[("head_k", "64")],
-        &[("chunk", "16"), ("pad_cb", "16")],
+        &[("chunk", "16")],
         &[("tile_atom_m", "32")],
         &[("pad_dk", "16")],
         &[("pad_c", "8")],

@@ -336,7 +336,9 @@ impl ChunkSpec {
         let (tile, scan) =
             (self.tile().map(TilePart::settings), self.scan().map(ScanPart::settings));
         let parts = tile.into_iter().chain(scan);
-        self.common().settings().into_iter().chain(parts.flatten()).collect()
+        let all = self.common().settings().into_iter().chain(parts.flatten());
+        let fields = self.kernel().fields();
+        all.filter(|(key, _)| fields.iter().any(|field| field.key == *key)).collect()
     }
 }
 

@@ -9,18 +9,31 @@ use crate::field::{target_field, wave_width_field, waves_field};
 
 /// The keys of a tile kernel.
 pub(crate) const TILE: &[Field] = &joined::<
-    { IDENTITY.len() + GATES.len() + ROWS.len() + TILES.len() + GEOMETRY.len() },
->(&[IDENTITY, GATES, ROWS, TILES, GEOMETRY]);
+    { IDENTITY.len() + GATES.len() + ROWS.len() + TILES.len() + CHUNK.len() + GEOMETRY.len() },
+>(&[IDENTITY, GATES, ROWS, TILES, CHUNK, GEOMETRY]);
 
 /// The keys of a scan kernel.
 pub(crate) const SCAN: &[Field] = &joined::<
-    { IDENTITY.len() + ROWS.len() + STATE.len() + GEOMETRY.len() },
->(&[IDENTITY, ROWS, STATE, GEOMETRY]);
+    { IDENTITY.len() + ROWS.len() + STATE.len() + CHUNK.len() + PAD_CB.len() + GEOMETRY.len() },
+>(&[IDENTITY, ROWS, STATE, CHUNK, PAD_CB, GEOMETRY]);
 
 /// The keys of a fused kernel.
-pub(crate) const FUSED: &[Field] = &joined::<
-    { IDENTITY.len() + GATES.len() + ROWS.len() + STATE.len() + TILES.len() + GEOMETRY.len() },
->(&[IDENTITY, GATES, ROWS, STATE, TILES, GEOMETRY]);
+pub(crate) const FUSED: &[Field] =
+    &joined::<
+        {
+            IDENTITY.len()
+                + GATES.len()
+                + ROWS.len()
+                + STATE.len()
+                + TILES.len()
+                + CHUNK.len()
+                + PAD_CB.len()
+                + GEOMETRY.len()
+        },
+    >(&[IDENTITY, GATES, ROWS, STATE, TILES, CHUNK, PAD_CB, GEOMETRY]);
+
+/// See [`super::ChunkCommon::pad_cb`].
+pub(crate) const DEFAULT_PAD_CB: u32 = 8;
 
 /// What is computed.
 const IDENTITY: &[Field] = &[
@@ -238,8 +251,8 @@ const TILES: &[Field] = &[
     ),
 ];
 
-/// The shape of a workgroup and of its LDS.
-const GEOMETRY: &[Field] = &[
+/// Rows of a chunk, and of K in LDS.
+const CHUNK: &[Field] = &[
     required("chunk", "C: rows of a chunk: 16, 32 or 64", FieldKind::Count, InName::Prefixed("c")),
     optional(
         "pad_dk",
@@ -248,13 +261,19 @@ const GEOMETRY: &[Field] = &[
         Value::Count(8),
         InName::Prefixed("pdk"),
     ),
-    optional(
-        "pad_cb",
-        "elements of padding of a row of C 16-bit elements in LDS",
-        FieldKind::Count,
-        Value::Count(8),
-        InName::Prefixed("pcb"),
-    ),
+];
+
+/// Rows of C in 16 bits, which only kernels with a scan have in LDS.
+const PAD_CB: &[Field] = &[optional(
+    "pad_cb",
+    "elements of padding of a row of C 16-bit elements in LDS",
+    FieldKind::Count,
+    Value::Count(DEFAULT_PAD_CB),
+    InName::Prefixed("pcb"),
+)];
+
+/// The shape of a workgroup.
+const GEOMETRY: &[Field] = &[
     optional(
         "min_groups_per_cu",
         "workgroups that must fit on a CU by their LDS, in whole granules",

@@ -2,6 +2,7 @@
 
 use isa::Target;
 
+use super::fields::DEFAULT_PAD_CB;
 use super::{Accuracy, AccuracyKind, BetaForm, ChunkGate, ChunkGateKind, DecayForm, TokenLayout};
 use crate::choice::Choice;
 use crate::decode_step::{Family, HeadMap, StateLayout};
@@ -36,7 +37,7 @@ pub struct ChunkCommon {
     pub checked: bool,
     /// Elements of padding of a row of K elements in LDS.
     pub pad_dk: u32,
-    /// Elements of padding of a row of C 16-bit elements in LDS.
+    /// Elements of padding of a row of C 16-bit elements in LDS; tile kernels have no such rows.
     pub pad_cb: u32,
     /// Workgroups that must fit on a CU by their LDS.
     pub min_groups_per_cu: u32,
@@ -234,7 +235,7 @@ impl ChunkCommon {
             varlen: settings.flag("varlen")?,
             checked: settings.flag("checked")?,
             pad_dk: settings.count("pad_dk")?,
-            pad_cb: settings.count("pad_cb")?,
+            pad_cb: settings.count("pad_cb").unwrap_or(DEFAULT_PAD_CB),
             min_groups_per_cu: settings.count("min_groups_per_cu")?,
             waves: settings.count("waves")?,
             wave_width: settings.count("wave_width")?,

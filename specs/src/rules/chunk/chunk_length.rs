@@ -50,7 +50,7 @@ mod tests {
             let common = ChunkCommon { chunk, pad_cb, ..scan().common };
             assert_eq!(KdaChunkScanSpec { common, ..scan() }.check(), []);
         }
-        let common = ChunkCommon { chunk: 16, pad_cb: 16, ..tile().common };
+        let common = ChunkCommon { chunk: 16, ..tile().common };
         assert_eq!(KdaTileSpec { common, ..tile() }.check(), []);
         assert_eq!(KdaChunkFusedSpec { common, ..fused() }.check(), []);
     }

@@ -94,7 +94,7 @@ mod tests {
     use crate::rules::fixtures::refused;
 
     fn bounded(lower_bound_nats: f32, chunk: u32) -> KdaTileSpec {
-        let common = ChunkCommon { chunk, pad_cb: 48 - chunk, ..tile().common };
+        let common = ChunkCommon { chunk, ..tile().common };
         let gate = ChunkGate::LogDecayPerChannel { lower_bound_nats };
         KdaTileSpec { common, tile: TilePart { gate, ..tile().tile } }
     }

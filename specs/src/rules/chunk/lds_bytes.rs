@@ -60,16 +60,11 @@ mod tests {
 
     #[test]
     fn an_overlay_may_fit_where_buffers_apart_do_not() {
-        let of = |pad_cb, lds_overlay| KdaTileSpec {
-            common: ChunkCommon {
-                chunk: 64,
-                pad_cb,
-                accuracy: Accuracy::Bf16Split,
-                ..tile().common
-            },
+        let of = |lds_overlay| KdaTileSpec {
+            common: ChunkCommon { chunk: 64, accuracy: Accuracy::Bf16Split, ..tile().common },
             tile: TilePart { decay: DecayForm::SubChunks, lds_overlay, ..tile().tile },
         };
-        assert_eq!(of(8, true).check(), []);
-        assert!(of(8, true).lds_map().total_bytes() < of(8, false).lds_map().total_bytes());
+        assert_eq!(of(true).check(), []);
+        assert!(of(true).lds_map().total_bytes() < of(false).lds_map().total_bytes());
     }
 }

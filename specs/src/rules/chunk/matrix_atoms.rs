@@ -52,7 +52,7 @@ mod tests {
     use crate::rules::fixtures::refused;
 
     fn tile_atom(tile_atom_m: u32, chunk: u32) -> KdaTileSpec {
-        let common = ChunkCommon { chunk, pad_cb: 48 - chunk, ..tile().common };
+        let common = ChunkCommon { chunk, ..tile().common };
         KdaTileSpec { common, tile: TilePart { tile_atom_m, ..tile().tile } }
     }
 

@@ -10,7 +10,7 @@ const ID: &str = "split_pair";
 pub(super) const RULE: Rule<Split> = Rule { id: ID, file: include_str!("split_pair.rs"), check };
 
 /// Fields that both kernels have and that may differ.
-const OWN: [&str; 4] = ["min_groups_per_cu", "pad_cb", "pad_dk", "waves"];
+const OWN: [&str; 3] = ["min_groups_per_cu", "pad_dk", "waves"];
 
 fn check(split: &Split) -> Vec<Violation> {
     let (tile, scan) = (ChunkSpec::Tile(split.tile), ChunkSpec::Scan(split.scan));
@@ -51,12 +51,7 @@ mod tests {
     #[test]
     fn refuses_other_tensors() {
         let words = ["16 in the scan", "32, as the tile has it"];
-        refused(
-            &pair(|common| (common.chunk, common.pad_cb) = (16, 16)).check(),
-            "split_pair",
-            "chunk",
-            &words,
-        );
+        refused(&pair(|common| common.chunk = 16).check(), "split_pair", "chunk", &words);
         let heads = pair(|common| common.value_heads = 4).check();
         refused(&heads, "split_pair", "value_heads", &["4 in the scan", "8, as the tile has it"]);
     }
