@@ -12,12 +12,21 @@ use specs::{Job, Spec};
 
 /// Library specs that the back end refuses, with the registers that run out: it schedules for no register pressure, has
 /// no AGPRs and never spills.
-const REFUSED: [(&str, &str); 6] = [
+const REFUSED: [(&str, &str); 15] = [
+    ("gdn_chunk_fused_f16_gfx950", "VGPRs"),
+    ("gdn_chunk_scan_c64_gfx950", "VGPRs"),
+    ("gdn_chunk_scan_f16_gfx950", "VGPRs"),
     ("gdn_chunk_scan_gfx950", "VGPRs"),
+    ("gdn_chunk_scan_strided_gfx950", "VGPRs"),
     ("gdn_chunk_scan_varlen_gfx950", "VGPRs"),
     ("gdn_recurrent_serial_gfx1100", "SGPRs"),
     ("gdn_recurrent_serial_gfx950", "SGPRs"),
+    ("kda_chunk_fused_checked_gfx950", "VGPRs"),
+    ("kda_chunk_fused_f16_gfx950", "VGPRs"),
+    ("kda_chunk_scan_c64_gfx950", "VGPRs"),
+    ("kda_chunk_scan_f16_gfx950", "VGPRs"),
     ("kda_chunk_scan_gfx950", "VGPRs"),
+    ("kda_chunk_scan_head_major_gfx950", "VGPRs"),
     ("kda_chunk_scan_varlen_gfx950", "VGPRs"),
 ];
 
