@@ -48,23 +48,47 @@ fn refuses(text: &str, words: &[&str]) {
     }
 }
 
+/// A workgroup has at most one wave a SIMD; more of them a value head take as long each.
 #[test]
 fn the_default_is_split_and_range_safe() {
-    takes(KDA, &[], "kda_split", 8);
-    takes(GDN, &[], "gdn_split", 8);
-    // With more heads in flight than CUs nothing is split.
+    takes(KDA, &[], "kda_split", 1);
+    takes(GDN, &[], "gdn_split", 1);
     takes(KDA, &["batch=32"], "kda_split", 1);
-    takes(KDA, &["batch=8"], "kda_split", 4);
-    takes(KDA, &["batch=1", "tokens=0"], "kda_split", 8);
+    takes(KDA, &["batch=1", "tokens=0"], "kda_split", 1);
+    // Atoms of 16 rows would have eight waves over 128 columns.
+    takes(&changed(KDA, &[("chunk", "16")]), &[], "kda_split_c16", 2);
+    takes(&changed(KDA, &[("value_splits", "8")]), &[], "kda_split", 8);
+}
+
+#[test]
+fn a_value_bound_gets_halves() {
+    let bound = ("value_bound", "1000.0");
+    takes(&changed(KDA, &[bound]), &[], "kda_split_f16", 1);
+    takes(&changed(GDN, &[bound]), &[], "gdn_split_f16", 1);
+    let fused = ("path", "\"fused\"");
+    takes(&changed(KDA, &[bound, fused]), &[], "kda_fused_f16", 1);
+    takes(&changed(KDA, &[bound, ("accuracy", "\"bf16_split\"")]), &[], "kda_split", 1);
+    takes(&changed(KDA, &[bound, ("accuracy", "\"f16\"")]), &[], "kda_split_f16", 1);
+    let unbound = request(KDA);
+    let problem = unbound.problem::<&str>(&[]).expect("its sizes");
+    let choice = choose(&unbound, &problem).expect("a candidate");
+    let lost = choice.rejected.iter().find(|lost| lost.candidate == "kda_split_f16");
+    let why = lost.expect("it is listed").to_string();
+    assert!(why.contains("value_bound: got none, takes a bound"), "{why}");
 }
 
 #[test]
 fn what_is_no_default_must_be_asked_for() {
-    takes(&changed(KDA, &[("path", "\"fused\"")]), &[], "kda_fused_c16", 2);
-    takes(&changed(KDA, &[("accuracy", "\"bf16\"")]), &[], "kda_split_bf16", 8);
+    takes(&changed(KDA, &[("path", "\"fused\"")]), &[], "kda_fused", 1);
+    takes(&changed(KDA, &[("accuracy", "\"bf16\"")]), &[], "kda_split_bf16", 1);
     let both = [("accuracy", "\"bf16\""), ("path", "\"fused\"")];
-    takes(&changed(KDA, &both), &[], "kda_fused_bf16", 2);
-    takes(&changed(GDN, &[("path", "\"fused\"")]), &[], "gdn_fused", 4);
+    takes(&changed(KDA, &both), &[], "kda_fused_bf16", 1);
+    takes(&changed(GDN, &[("path", "\"fused\"")]), &[], "gdn_fused", 1);
+    takes(&changed(KDA, &[("chunk", "64")]), &[], "kda_split_c64", 1);
+    takes(&changed(GDN, &[("chunk", "64")]), &[], "gdn_split_c64", 1);
+    let contrary = changed(KDA, &[("chunk", "64"), ("path", "\"fused\"")]);
+    let words = ["chunk: got 64, takes 32", "path: got fused, takes split", "no chunk asked for"];
+    refuses(&contrary, &words);
 }
 
 /// A sequence gets the same kernels whatever batch it is in.
@@ -72,39 +96,77 @@ fn what_is_no_default_must_be_asked_for() {
 fn batch_invariance_pins_the_kernels() {
     for text in [KDA, GDN] {
         let pinned = request(&changed(text, &[("batch_invariant", "true")]));
-        let job = |batch: &str| {
+        let choice = |batch: &str| {
             let problem = pinned.problem(&[batch]).expect("a problem");
-            choose(&pinned, &problem).expect("a candidate").job
+            choose(&pinned, &problem).expect("a candidate")
         };
-        assert_eq!(job("batch=1"), job("batch=64"));
-        let free = request(text);
-        let of = |batch| choose(&free, &free.problem(&[batch]).expect("sizes")).expect("one").job;
-        assert_ne!(of("batch=1"), of("batch=64"));
+        assert_eq!(choice("batch=1").job, choice("batch=64").job);
+        assert!(choice("batch=1").splits.contains("pinned by batch_invariant"));
     }
 }
 
+/// Two rows of 32 where columns and chunk allow them: a tenth to a quarter fewer instructions.
 #[test]
-fn gates_beyond_a_range_take_shorter_chunks_or_are_refused_with_both_numbers() {
-    takes(&changed(KDA, &[("gate_lower_bound_nats", "-9.0")]), &[], "kda_split_c16", 8);
+fn atoms_are_those_that_cost_least() {
+    let atoms = |changes: &[(&str, &str)]| {
+        let request = request(&changed(KDA, changes));
+        let problem = request.problem::<&str>(&[]).expect("its sizes");
+        let specs = choose(&request, &problem).expect("a candidate").job.specs();
+        let [Spec::Chunk(tile), Spec::Chunk(scan)] = specs[..] else { panic!("a split job") };
+        (tile.tile().expect("tiles").tile_atom_m, scan.scan().expect("a scan").scan_atom_m)
+    };
+    assert_eq!(atoms(&[]), (32, 32));
+    assert_eq!(atoms(&[("value_splits", "4")]), (32, 32));
+    assert_eq!(atoms(&[("value_splits", "8")]), (32, 16));
+    assert_eq!(atoms(&[("chunk", "16")]), (16, 16));
+}
+
+#[test]
+fn gates_beyond_a_range_take_shorter_chunks_then_sub_chunks() {
+    takes(&changed(KDA, &[("gate_lower_bound_nats", "-9.0")]), &[], "kda_split_c16", 2);
     let far = changed(KDA, &[("gate_lower_bound_nats", "-20.0")]);
-    refuses(
-        &far,
-        &["gate_range", "-20.0", "kda_split_c16", "what would work: gate_lower_bound_nats = -5.0"],
-    );
+    takes(&far, &[], "kda_split_sub_chunks", 1);
+    takes(&changed(&far, &[("path", "\"fused\"")]), &[], "kda_fused_sub_chunks", 1);
     let unbounded = changed(KDA, &[("gate_lower_bound_nats", "")]);
-    let words = ["gate_lower_bound_nats: got none", "if the problem's gates keep to it"];
-    refuses(&unbounded, &words);
+    takes(&unbounded, &[], "kda_split_sub_chunks", 1);
     let softplus = changed(KDA, &[("gate", "\"softplus\""), ("gate_lower_bound_nats", "")]);
-    refuses(&softplus, &["gate: got softplus", "no single change of the problem helps"]);
+    takes(&softplus, &[], "kda_split_sub_chunks", 1);
+    let short = [("gate_lower_bound_nats", "-20.0"), ("chunk", "16")];
+    refuses(
+        &changed(KDA, &short),
+        &[
+            "gate_range",
+            "-20.0",
+            "kda_split_c16",
+            "gate_lower_bound_nats = -5.0",
+            "no chunk asked for",
+        ],
+    );
 }
 
 #[test]
 fn other_targets_are_refused_without_noise() {
     let refusal = chosen(&changed(KDA, &[("target", "\"gfx1100\"")]), &[]).expect_err("a refusal");
     assert!(refusal.contains("what would work: target = \"gfx950\""), "{refusal}");
-    let here = chosen(&changed(KDA, &[("layout", "\"head_major\"")]), &[]).expect_err("a refusal");
-    assert!(!here.contains("gfx1100"), "{here}");
-    assert!(here.contains("layout = \"token_major\""), "{here}");
+    let short = changed(KDA, &[("chunk", "64"), ("path", "\"fused\"")]);
+    let here = chosen(&short, &[]).expect_err("a refusal");
+    assert!(!here.contains("gfx1100") && !here.contains("gdn_"), "{here}");
+}
+
+#[test]
+fn every_layout_has_a_candidate() {
+    for (layout, arguments) in [("\"head_major\"", "tokens"), ("\"strided\"", "strides")] {
+        for text in [KDA, GDN] {
+            let request = request(&changed(text, &[("layout", layout), ("checked", "true")]));
+            let problem = request.problem::<&str>(&[]).expect("its sizes");
+            let choice = choose(&request, &problem).unwrap_or_else(|refusal| panic!("{refusal}"));
+            let plan = choice.job.plan(&Problem::Prefill(problem)).expect("a plan");
+            for launch in &plan.launches {
+                let names: Vec<_> = launch.args.iter().map(|arg| arg.argument.as_str()).collect();
+                assert!(names.contains(&arguments) && names.contains(&"status"), "{names:?}");
+            }
+        }
+    }
 }
 
 /// What no kernel could make right is refused before candidates are asked, by field.
@@ -129,6 +191,9 @@ fn promises_are_judged_by_name() {
         ("dtype", "\"f32\"", "f32"),
         ("gate", "\"log_decay_per_head\"", "log_decay_per_head"),
         ("accuracy", "\"f16\"", "none"),
+        ("chunk", "48", "48"),
+        ("chunk", "0", "chunk = 16"),
+        ("value_splits", "3", "1 or 2 or 4 or 8"),
     ];
     for (key, value, got) in cases {
         let text = changed(KDA, &[(key, value)]);
@@ -154,6 +219,23 @@ fn unreadable_problem_files_are_refused() {
         ("stage", "\"decode\"", "stage"),
         ("kind", "\"spec\"", "kind"),
         ("kernel", "\"chunk_tile\"", "unknown key `kernel`"),
+        ("tokens", "1.5", "a number with a fraction"),
+        ("tokens", "99999999999999999999", "99999999999999999999"),
+        ("batch", "\"2\"", "a text"),
+        ("batch", "nan", "a number with a fraction"),
+        ("chunk", "-16", "-16"),
+        ("family", "[\"kda\"]", "an array"),
+        ("family", "2020-01-01", "a date or time"),
+        ("gate_lower_bound_nats", "\"-5\"", "a text"),
+        ("value_bound", "true", "a truth value"),
+        ("batch_invariant", "\"true\"", "a text"),
+        ("dt_bias", "true", "key without meaning here `dt_bias`"),
+        ("lengths", "[33, 0]", "unknown key `lengths`"),
+        ("scale", "0.1", "unknown key `scale`"),
+        ("schema", "2", "unknown schema"),
+        ("target", "\"gfx942\"", "only these exact chips"),
+        ("stage", "", "missing key `stage`"),
+        ("schema", "", "missing key `schema`"),
     ] {
         let error = parse_request("a.toml", &changed(KDA, &[(key, value)])).expect_err(key);
         assert!(error.to_string().contains(words), "{key}: {error}");
@@ -163,31 +245,35 @@ fn unreadable_problem_files_are_refused() {
 /// Every candidate wins for some problem, and then its kernels are built and its plan holds together.
 #[test]
 fn every_candidate_is_reachable_and_has_kernels() {
-    let fused = ("path", "\"fused\"");
-    let plain = ("accuracy", "\"bf16\"");
-    let bound = ("gate_lower_bound_nats", "-9.0");
-    let asked: Vec<String> = [KDA, GDN]
-        .into_iter()
-        .flat_map(|text| {
-            let asks: [&[(&str, &str)]; 4] = [&[], &[fused], &[plain], &[fused, plain]];
-            asks.map(|ask| changed(text, ask))
-        })
-        .chain([changed(KDA, &[bound])])
-        .collect();
+    let ranges: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("chunk", "16")],
+        &[("gate", "\"softplus\""), ("gate_lower_bound_nats", "")],
+        &[("chunk", "64")],
+    ];
+    let paths: [&[(&str, &str)]; 2] = [&[], &[("path", "\"fused\"")]];
+    let forms: [&[(&str, &str)]; 3] =
+        [&[], &[("value_bound", "100.0")], &[("accuracy", "\"bf16\"")]];
     let mut names = Vec::new();
-    for text in &asked {
-        let request = request(text);
-        let problem = request.problem(&["batch=3", "tokens=70"]).expect("a problem");
-        let choice = choose(&request, &problem).unwrap_or_else(|refusal| panic!("{refusal}"));
-        for spec in choice.job.specs() {
-            kernels::build(&spec).unwrap_or_else(|error| panic!("{error}"));
+    for text in [KDA, GDN] {
+        let asked = (0..24).map(|at| (ranges[at / 6], paths[at / 3 % 2], forms[at % 3]));
+        for (range, path, form) in asked {
+            let request = request(&changed(text, &[range, path, form].concat()));
+            let problem = request.problem(&["batch=3", "tokens=70"]).expect("a problem");
+            let Ok(choice) = choose(&request, &problem) else {
+                assert_eq!((range, path.len()), (ranges[3], 1), "only fused chunks of 64 are none");
+                continue;
+            };
+            for spec in choice.job.specs() {
+                kernels::build(&spec).unwrap_or_else(|error| panic!("{error}"));
+            }
+            let plan = choice.job.plan(&Problem::Prefill(problem)).expect("a plan");
+            let is_split = choice.job.specs().len() == 2;
+            assert_eq!(plan.launches.len(), choice.job.specs().len());
+            assert_eq!(plan.workspace_bytes() > 0, is_split);
+            assert!(plan.tensors.iter().all(|tensor| tensor.role != Role::Workspace || is_split));
+            names.push(choice.candidate.name);
         }
-        let plan = choice.job.plan(&Problem::Prefill(problem)).expect("a plan");
-        let is_split = choice.job.specs().len() == 2;
-        assert_eq!(plan.launches.len(), choice.job.specs().len());
-        assert_eq!(plan.workspace_bytes() > 0, is_split);
-        assert!(plan.tensors.iter().all(|tensor| tensor.role != Role::Workspace || is_split));
-        names.push(choice.candidate.name);
     }
     for candidate in CANDIDATES {
         assert!(names.contains(&candidate.name), "{} never wins: {names:?}", candidate.name);
@@ -241,6 +327,28 @@ fn the_verbs_take_problem_files() {
     ends(&["dispatch", kda, "--problem", "batch=0"], 1, &["1 to 65535"]);
     ends(&["dispatch", kda, "--problem", "tokens=2147483647"], 1, &["limit of 2147483648 bytes"]);
     ends(&["dispatch", "no/such.toml"], 2, &["no/such.toml"]);
+    for (size, code, words) in [
+        ("tokens=nan", 2, "'nan'"),
+        ("scale=nan", 1, "a finite number"),
+        ("scale=1e39", 1, "a finite number"),
+        ("lengths=3", 2, "an unknown parameter"),
+        ("row_gap=8", 2, "an unknown parameter"),
+        ("tokens", 2, "no '='"),
+    ] {
+        ends(&["dispatch", kda, "--problem", size], code, &[words]);
+        ends(&["run", kda, "--problem", size], code, &[words]);
+    }
+    let gdn = "specs/problems/gdn_prefill_gfx950.toml";
+    for (size, code, words) in [
+        ("lengths=", 2, "'' in its list"),
+        ("lengths=3,-1", 2, "'-1' in its list"),
+        ("lengths=2147483647,1", 1, "at most 2147483647 tokens"),
+    ] {
+        ends(&["dispatch", gdn, "--problem", size], code, &[words]);
+        ends(&["run", gdn, "--problem", size], code, &[words]);
+    }
+    let both = ["dispatch", gdn, "--problem", "lengths=1,2", "--problem", "tokens=3"];
+    ends(&both, 2, &["it beside lengths"]);
 }
 
 #[test]
@@ -249,9 +357,14 @@ fn refusals_have_their_exit_codes() {
     let file = |changes: &[(&str, &str)]| {
         written(folder.path(), &changed(KDA, changes)).display().to_string()
     };
-    let unbounded = file(&[("gate_lower_bound_nats", "")]);
+    let contrary = file(&[("chunk", "64"), ("path", "\"fused\"")]);
     for verb in ["check", "dispatch", "run"] {
-        ends(&[verb, &unbounded], 1, &["no candidate solves", "what would work"]);
+        ends(&[verb, &contrary], 1, &["no candidate solves", "what would work"]);
+    }
+    // A problem with a candidate whose tensors are too large is not right either.
+    let large = file(&[("value_heads", "65535"), ("key_heads", "1"), ("batch", "65535")]);
+    for verb in ["check", "dispatch", "run"] {
+        ends(&[verb, &large], 1, &["limit of 2147483648 bytes", "reduce batch or tokens"]);
     }
     let nan = file(&[("gate_lower_bound_nats", "nan")]);
     for verb in ["check", "dispatch", "run"] {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use specs::dispatch::{PrefillRequest, Refusal, choose, read_request};
 use specs::spec_file::FileProblem;
-use specs::{DerivedFacts, LdsMap, UnreadableSpec, Violation};
+use specs::{DerivedFacts, LdsMap, Problem, UnreadableSpec, Violation};
 
 use crate::error::{CliError, Outcome};
 use crate::{pipeline, report};
@@ -45,6 +45,8 @@ enum Solved {
     By(&'static str),
     /// None, and why.
     Refused(Refusal),
+    /// One, but the problem's tensors are beyond its limits.
+    Unplanned(String),
 }
 
 impl Checked {
@@ -109,11 +111,15 @@ fn check_request(path: &Path, request: &PrefillRequest) -> Checked {
     if !violations.is_empty() {
         return Checked { violations, ..Checked::of(path) };
     }
-    let solved = match request.problem::<&str>(&[]).map(|problem| choose(request, &problem)) {
-        Ok(Ok(choice)) => Solved::By(choice.candidate.name),
-        Ok(Err(refusal)) => Solved::Refused(refusal),
-        // The file's own sizes are within their limits, or a rule above says otherwise.
-        Err(_) => return Checked::of(path),
+    let solved = match request.problem::<&str>(&[]) {
+        Ok(problem) => match choose(request, &problem) {
+            Ok(choice) => match choice.job.plan(&Problem::Prefill(problem)) {
+                Ok(_) => Solved::By(choice.candidate.name),
+                Err(error) => Solved::Unplanned(error.to_string()),
+            },
+            Err(refusal) => Solved::Refused(refusal),
+        },
+        Err(error) => Solved::Unplanned(error.to_string()),
     };
     let legal = matches!(solved, Solved::By(_));
     Checked { legal, dispatch: Some(solved), ..Checked::of(path) }
@@ -133,6 +139,7 @@ fn text(checked: &Checked) -> String {
         Some(Solved::Refused(refusal)) => {
             return format!("{}: no candidate solves this problem\n{refusal}\n", checked.file);
         }
+        Some(Solved::Unplanned(why)) => return format!("{}: {why}\n", checked.file),
         None => {}
     }
     let Some(facts) = &checked.facts else {

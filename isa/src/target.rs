@@ -105,6 +105,9 @@ pub struct Limits {
     /// The unit that a workgroup runs on: CU, or WGP in WGP mode (the default of compilers on gfx1100).
     /// Source: AMDGPUUsage, "WGP mode".
     pub compute_unit: ComputeUnit,
+    /// Compute units of the largest part, of which each holds workgroups of its own (of WGP mode: half of one).
+    /// Source: CDNA4 white paper (256 on MI350X and MI355X); AMD's product page of the RX 7900 XTX (96).
+    pub compute_units: u32,
     /// Workgroups resident on one [`compute_unit`](Limits::compute_unit).
     /// Source: LLVM 22, `getMaxWorkGroupsPerCU` (16 per CU with barriers, 32 per WGP).
     pub workgroups_per_unit: u32,
@@ -160,6 +163,7 @@ const GFX950: Limits = Limits {
     waves_per_simd: 8,
     simds_per_unit: 4,
     compute_unit: ComputeUnit::Cu,
+    compute_units: 256,
     workgroups_per_unit: 16,
     elf_mach: 0x4f,
     elf_flags: 0x54f,
@@ -197,6 +201,7 @@ const GFX1100: Limits = Limits {
     waves_per_simd: 16,
     simds_per_unit: 4,
     compute_unit: ComputeUnit::Wgp,
+    compute_units: 96,
     workgroups_per_unit: 32,
     elf_mach: 0x41,
     elf_flags: 0x41,

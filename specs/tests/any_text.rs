@@ -1,8 +1,20 @@
 //! No text makes the reader panic, whatever a file holds.
 
 use proptest::prelude::*;
+use wavesmith_specs::dispatch::{choose, parse_request};
 use wavesmith_specs::field::{Settings, Value};
-use wavesmith_specs::{Choice, KernelKind, LIBRARY, PlanError, Spec, parse_spec};
+use wavesmith_specs::{Choice, KernelKind, LIBRARY, PlanError, Problem, Spec, parse_spec};
+
+/// Every problem file of the repository.
+const PROBLEMS: [&str; 2] = [
+    include_str!("../problems/gdn_prefill_gfx950.toml"),
+    include_str!("../problems/kda_prefill_gfx950.toml"),
+];
+
+/// Every spec file of the library.
+fn library() -> Vec<&'static str> {
+    LIBRARY.iter().map(|entry| entry.text).collect()
+}
 
 /// Reads the text and, when it is readable, uses all that follows from it.
 fn exercise(text: &str) {
@@ -24,12 +36,43 @@ fn exercise_spec(spec: &Spec) {
     }
 }
 
-/// A library file with some bytes replaced, removed or doubled.
-fn mutated() -> impl Strategy<Value = String> {
+/// Reads the text as a problem file and, when it is readable, uses all that follows from it: a refusal with words, or
+/// kernels that break no rule and a plan.
+fn exercise_problem(text: &str) {
+    let request = match parse_request("any.toml", text) {
+        Ok(request) => request,
+        Err(error) => {
+            assert!(!error.problems.is_empty() && !error.to_string().is_empty());
+            return;
+        }
+    };
+    let violations = request.check();
+    if !violations.is_empty() {
+        assert!(violations.iter().all(|violation| !violation.hint.is_empty()));
+        return;
+    }
+    let problem = request.problem::<&str>(&[]).expect("a file's own sizes are judged by rules");
+    let choice = match choose(&request, &problem) {
+        Ok(choice) => choice,
+        Err(refusal) => {
+            assert!(refusal.rejected.iter().all(|rejection| !rejection.reasons.is_empty()));
+            return;
+        }
+    };
+    assert_eq!(choice.job.check(), []);
+    assert!(!choice.key().is_empty());
+    match choice.job.plan(&Problem::Prefill(problem)) {
+        Ok(_) | Err(PlanError::TensorTooLarge { .. }) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// One of the files with some bytes replaced, removed or doubled.
+fn mutated(texts: Vec<&'static str>) -> impl Strategy<Value = String> {
     let edits =
         proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4u8), 1..12);
-    (0..LIBRARY.len(), edits).prop_map(|(file, edits)| {
-        let mut bytes = LIBRARY[file].text.as_bytes().to_vec();
+    (0..texts.len(), edits).prop_map(move |(file, edits)| {
+        let mut bytes = texts[file].as_bytes().to_vec();
         for (index, byte, edit) in edits {
             let at = index.index(bytes.len());
             match edit {
@@ -43,8 +86,8 @@ fn mutated() -> impl Strategy<Value = String> {
     })
 }
 
-/// A library file whose value of one line is another TOML value.
-fn revalued() -> impl Strategy<Value = String> {
+/// One of the files whose value of one line is another TOML value.
+fn revalued(texts: Vec<&'static str>) -> impl Strategy<Value = String> {
     let value = prop_oneof![
         any::<i64>().prop_map(|number| number.to_string()),
         any::<f64>().prop_map(|number| format!("{number:?}").to_lowercase()),
@@ -56,8 +99,8 @@ fn revalued() -> impl Strategy<Value = String> {
         Just("0".to_owned()),
         Just("4294967295".to_owned()),
     ];
-    (0..LIBRARY.len(), any::<prop::sample::Index>(), value).prop_map(|(file, index, value)| {
-        let mut lines: Vec<String> = LIBRARY[file].text.lines().map(str::to_owned).collect();
+    (0..texts.len(), any::<prop::sample::Index>(), value).prop_map(move |(file, index, value)| {
+        let mut lines: Vec<String> = texts[file].lines().map(str::to_owned).collect();
         let at = index.index(lines.len());
         if let Some((key, _)) = lines[at].clone().split_once('=') {
             lines[at] = format!("{key}= {value}");
@@ -112,16 +155,27 @@ proptest! {
     #[test]
     fn toml_like_text_is_read_or_refused(text in "([a-z_]{1,8} ?= ?[\\[\\]{}\"0-9a-z.,_-]{0,12}\n){0,12}") {
         exercise(&text);
+        exercise_problem(&text);
     }
 
     #[test]
-    fn mutated_files_are_read_or_refused(text in mutated()) {
+    fn mutated_files_are_read_or_refused(text in mutated(library())) {
         exercise(&text);
     }
 
     #[test]
-    fn revalued_files_are_read_or_refused(text in revalued()) {
+    fn revalued_files_are_read_or_refused(text in revalued(library())) {
         exercise(&text);
+    }
+
+    #[test]
+    fn mutated_problems_are_solved_or_refused(text in mutated(PROBLEMS.to_vec())) {
+        exercise_problem(&text);
+    }
+
+    #[test]
+    fn revalued_problems_are_solved_or_refused(text in revalued(PROBLEMS.to_vec())) {
+        exercise_problem(&text);
     }
 
     #[test]
@@ -144,5 +198,6 @@ fn deep_nesting_is_refused() {
         ["a = ".to_owned() + &"[".repeat(60_000), "a.".repeat(30_000) + "b = 1", "[".repeat(60_000)]
     {
         assert!(parse_spec("deep.toml", &text).is_err());
+        assert!(parse_request("deep.toml", &text).is_err());
     }
 }

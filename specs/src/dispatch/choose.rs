@@ -8,24 +8,21 @@ use super::{Choice, Reason, Refusal, Rejection};
 use crate::chunk::problem::PrefillProblem;
 use crate::chunk::{
     Accuracy, AccuracyKind, ChunkCommon, ChunkGate, ChunkGateKind, ChunkSpec, DecayForm,
-    KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, ScanPart, Split, TilePart, TokenLayout,
+    KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, ScanPart, Split, TilePart,
 };
 use crate::job::Job;
 use crate::rule::Violation;
 use crate::rules;
 use crate::spec::Spec;
 
-/// Rows of a matrix operation that every candidate takes.
-const ATOM: u32 = 16;
+/// Rows of the matrix operations that fit every chunk and all columns.
+const LEAST_ATOM: u32 = 16;
 
-/// Compute units of a target: workgroups that can run at once on a CU of their own. Source: CDNA4 white paper
-/// (256 on MI350X and MI355X); AMD's product page of the RX 7900 XTX (96).
-fn compute_units(target: Target) -> u32 {
-    match target {
-        Target::Gfx950 => 256,
-        Target::Gfx1100 => 96,
-    }
-}
+/// Waves of every tile kernel.
+const TILE_WAVES: u32 = 4;
+
+/// What counts for gates without a bound: kernels that take any take those below as this, whose decay is 0 in f32 too.
+const UNBOUNDED_NATS: f32 = -128.0;
 
 impl PrefillRequest {
     /// Everything of the problem that no kernel could make right.
@@ -33,9 +30,9 @@ impl PrefillRequest {
         let mut violations =
             rules::PREFILL_PROBLEM.iter().flat_map(|rule| rule.check(self)).collect::<Vec<_>>();
         // Rules of specs that are about the problem alone, on specs that hold nothing but the problem.
-        let common = self.common(self.any_accuracy(), ATOM, 4);
-        let tile = KdaTileSpec { common, tile: self.tile_part(DecayForm::SubChunks) };
-        let scan = KdaChunkScanSpec { common, scan: self.scan_part(1, false) };
+        let common = self.common(self.any_accuracy(), LEAST_ATOM, LEAST_ATOM, 4);
+        let tile = KdaTileSpec { common, tile: self.tile_part(DecayForm::SubChunks, LEAST_ATOM) };
+        let scan = KdaChunkScanSpec { common, scan: self.scan_part(1, LEAST_ATOM, false) };
         let of_tile = rules::OF_PROBLEM_TILES.iter().flat_map(|rule| rule.check(&tile));
         let of_scan = rules::OF_PROBLEM_SCANS.iter().flat_map(|rule| rule.check(&scan));
         violations.extend(of_tile);
@@ -47,16 +44,7 @@ impl PrefillRequest {
         self.value_bound.map_or(Accuracy::Bf16, |value_bound| Accuracy::F16 { value_bound })
     }
 
-    /// The accuracy form that the problem gets.
-    fn accuracy(&self) -> AccuracyKind {
-        match self.accuracy {
-            AccuracyChoice::Bf16 => AccuracyKind::Bf16,
-            AccuracyChoice::F16 => AccuracyKind::F16,
-            AccuracyChoice::Auto | AccuracyChoice::Bf16Split => AccuracyKind::Bf16Split,
-        }
-    }
-
-    fn common(&self, accuracy: Accuracy, chunk: u32, waves: u32) -> ChunkCommon {
+    fn common(&self, accuracy: Accuracy, chunk: u32, atom: u32, waves: u32) -> ChunkCommon {
         ChunkCommon {
             family: self.family,
             target: self.target,
@@ -67,10 +55,10 @@ impl PrefillRequest {
             chunk,
             layout: self.layout,
             varlen: self.varlen,
-            checked: matches!(accuracy, Accuracy::F16 { .. }),
-            pad_dk: 8,
-            // Rows of 16 elements and 8 more would start at the same banks every fourth row.
-            pad_cb: if chunk == 16 { 16 } else { 8 },
+            checked: self.checked || matches!(accuracy, Accuracy::F16 { .. }),
+            // What keeps rows that are read at once in banks of their own (docs/kernels/kda.md, LDS).
+            pad_dk: if atom == 16 { 16 } else { 8 },
+            pad_cb: if atom == 16 && chunk > 16 { 16 } else { 8 },
             min_groups_per_cu: 1,
             waves,
             wave_width: self.target.wave_width(),
@@ -78,8 +66,8 @@ impl PrefillRequest {
     }
 
     fn gate(&self) -> ChunkGate {
-        // A missing bound has a reason of its own before any spec is made.
-        let lower_bound_nats = self.gate_lower_bound_nats.unwrap_or(-1.0);
+        // Candidates that need a bound have a reason of their own against a problem without one.
+        let lower_bound_nats = self.gate_lower_bound_nats.unwrap_or(UNBOUNDED_NATS);
         match self.gate {
             ChunkGateKind::LogDecayPerChannel => ChunkGate::LogDecayPerChannel { lower_bound_nats },
             ChunkGateKind::LogDecayPerHead => ChunkGate::LogDecayPerHead,
@@ -90,7 +78,7 @@ impl PrefillRequest {
         }
     }
 
-    fn tile_part(&self, decay: DecayForm) -> TilePart {
+    fn tile_part(&self, decay: DecayForm, tile_atom_m: u32) -> TilePart {
         TilePart {
             gate: self.gate(),
             decay,
@@ -101,19 +89,19 @@ impl PrefillRequest {
             beta_dtype: self.beta_dtype,
             pad_c: 4,
             solve_block: 16,
-            tile_atom_m: ATOM,
+            tile_atom_m,
             lds_overlay: false,
         }
     }
 
-    fn scan_part(&self, value_splits: u32, prefetch: bool) -> ScanPart {
+    fn scan_part(&self, value_splits: u32, scan_atom_m: u32, prefetch: bool) -> ScanPart {
         ScanPart {
             head_v: self.head_v,
             value_splits,
             state_layout: self.state_layout,
             initial_state: self.initial_state,
             final_state: self.final_state,
-            scan_atom_m: ATOM,
+            scan_atom_m,
             prefetch,
         }
     }
@@ -128,52 +116,58 @@ fn listed(items: &[impl ToString]) -> String {
 }
 
 impl Candidate {
-    /// Every reason against it that needs no spec; of another family that alone.
+    /// Every reason against it that needs no spec.
     fn reasons(&self, request: &PrefillRequest) -> Vec<Reason> {
-        if !self.families.contains(&request.family) {
-            let takes = listed(self.families);
-            return vec![capability("family", &request.family, takes)];
-        }
         let path = match self.kernels {
             Kernels::Split => PathChoice::Split,
             Kernels::Fused => PathChoice::Fused,
         };
-        let unbounded = request.gate == ChunkGateKind::LogDecayPerChannel
-            && request.gate_lower_bound_nats.is_none();
-        let explicit = request.accuracy != AccuracyChoice::Auto;
         let other_path = request.path != PathChoice::Any && request.path != path;
-        let other_form = explicit && self.accuracy != request.accuracy();
+        let other_chunk = request.chunk.filter(|chunk| *chunk != self.chunk);
+        let other_splits = request.value_splits.filter(|s| !self.value_splits.contains(s));
         let checks = [
             (!self.gates.contains(&request.gate))
                 .then(|| capability("gate", &request.gate, listed(self.gates))),
             (!self.layouts.contains(&request.layout))
                 .then(|| capability("layout", &request.layout, listed(self.layouts))),
-            unbounded.then(|| {
-                let takes = "a bound: its decay factors need a range".to_owned();
-                capability("gate_lower_bound_nats", &"none", takes)
-            }),
-            other_form
-                .then(|| capability("accuracy", &request.accuracy, self.accuracy.to_string())),
+            self.missing_bound(request),
+            self.other_accuracy(request),
             other_path.then(|| capability("path", &request.path, path.to_string())),
-            self.missing_opt_in(request),
+            other_chunk.map(|chunk| capability("chunk", &chunk, self.chunk.to_string())),
+            other_splits
+                .map(|splits| capability("value_splits", &splits, listed(self.value_splits))),
         ];
-        checks.into_iter().flatten().collect()
+        let missing = self.opt_in.iter().filter(|opt_in| opt_in.is_missing(request));
+        let missing = missing.map(|opt_in| {
+            let (ask, reason) = opt_in.words();
+            Reason::OptIn { ask, reason }
+        });
+        checks.into_iter().flatten().chain(missing).collect()
     }
 
-    fn missing_opt_in(&self, request: &PrefillRequest) -> Option<Reason> {
-        let fused = request.path == PathChoice::Fused;
-        let plain = request.accuracy == AccuracyChoice::Bf16;
-        // What contradicts the problem outright is said as a capability.
-        let is_open = request.path == PathChoice::Any || fused;
-        let is_auto = request.accuracy == AccuracyChoice::Auto || plain;
-        let opt_in = self.opt_in?;
-        let missing = match opt_in {
-            OptIn::FusedPath => !fused && is_open,
-            OptIn::PlainAccuracy => !plain && is_auto,
-            OptIn::FusedPathAndPlainAccuracy => !(fused && plain) && is_open && is_auto,
+    /// Anchors at a fixed offset need a range of the gates.
+    fn missing_bound(&self, request: &PrefillRequest) -> Option<Reason> {
+        let is_given = request.gate == ChunkGateKind::LogDecayPerChannel;
+        let needs_one = is_given && self.decay == DecayForm::FixedOffset;
+        let takes = "a bound: its decay factors need a range";
+        (needs_one && request.gate_lower_bound_nats.is_none())
+            .then(|| capability("gate_lower_bound_nats", &"none", takes.to_owned()))
+    }
+
+    /// Another form than the problem wants, or one whose bound it does not promise.
+    fn other_accuracy(&self, request: &PrefillRequest) -> Option<Reason> {
+        let wanted = match request.accuracy {
+            AccuracyChoice::Auto => self.accuracy,
+            AccuracyChoice::Bf16 => AccuracyKind::Bf16,
+            AccuracyChoice::Bf16Split => AccuracyKind::Bf16Split,
+            AccuracyChoice::F16 => AccuracyKind::F16,
         };
-        let (ask, reason) = opt_in.words();
-        missing.then_some(Reason::OptIn { ask, reason })
+        if wanted != self.accuracy {
+            return Some(capability("accuracy", &request.accuracy, self.accuracy.to_string()));
+        }
+        let unbounded = self.accuracy == AccuracyKind::F16 && request.value_bound.is_none();
+        let takes = "a bound: f16 ends at 65504";
+        unbounded.then(|| capability("value_bound", &"none", takes.to_owned()))
     }
 
     /// Its kernels for a problem with so many workgroups a value head.
@@ -184,59 +178,78 @@ impl Candidate {
             (AccuracyKind::Bf16, _) => Accuracy::Bf16,
         };
         let columns = request.head_v / value_splits.max(1);
-        let of_scan = request.common(accuracy, self.chunk, columns / ATOM);
-        let tile = request.tile_part(self.decay);
+        let atom = if columns.is_multiple_of(self.atom) { self.atom } else { LEAST_ATOM };
+        let of_scan = request.common(accuracy, self.chunk, atom, columns / atom);
+        let tile = |atom| TilePart {
+            lds_overlay: self.lds_overlay,
+            ..request.tile_part(self.decay, atom)
+        };
         match self.kernels {
             Kernels::Split => Job::Split(Split {
-                tile: KdaTileSpec { common: request.common(accuracy, self.chunk, 4), tile },
+                tile: KdaTileSpec {
+                    common: request.common(accuracy, self.chunk, self.atom, TILE_WAVES),
+                    tile: tile(self.atom),
+                },
                 scan: KdaChunkScanSpec {
                     common: of_scan,
-                    scan: request.scan_part(value_splits, true),
+                    scan: request.scan_part(value_splits, atom, true),
                 },
             }),
             Kernels::Fused => Job::One(Spec::Chunk(ChunkSpec::Fused(KdaChunkFusedSpec {
                 common: of_scan,
-                tile,
-                scan: request.scan_part(value_splits, false),
+                tile: tile(atom),
+                scan: request.scan_part(value_splits, atom, false),
             }))),
         }
     }
 
-    /// The kernels of the fewest workgroups a value head that give every CU one, of the most otherwise; with the
-    /// words why. Otherwise the rules that its least refused kernels break.
+    /// The kernels of the value splits that the problem asks for, else of the fewest whose workgroups have at most one
+    /// wave a SIMD; with the words why. Otherwise the rules that its least refused kernels break.
+    ///
+    /// A wave owns its columns however they are shared: more workgroups a head shorten no wave's work, and each stages
+    /// all tensors of a chunk by itself.
     fn fitted(
         &self,
         request: &PrefillRequest,
         problem: &PrefillProblem,
     ) -> Result<(Job, String), Vec<Reason>> {
-        if request.batch_invariant {
-            let job = self.job(request, self.pinned_splits);
-            let why = format!(
-                "value_splits = {} and atoms of {ATOM} rows, pinned by batch_invariant",
-                self.pinned_splits
-            );
-            return match job.check() {
-                violations if violations.is_empty() => Ok((job, why)),
-                violations => Err(violations.into_iter().map(Reason::Rule).collect()),
-            };
-        }
-        let jobs = self.value_splits.iter().map(|&splits| (splits, self.job(request, splits)));
+        let asked = |splits: &&u32| request.value_splits.is_none_or(|asked| asked == **splits);
+        let jobs = self.value_splits.iter().filter(asked);
+        let jobs = jobs.map(|&splits| (splits, self.job(request, splits)));
         let (legal, broken): (Vec<_>, Vec<_>) =
             jobs.map(|(splits, job)| (splits, job, job.check())).partition(|of| of.2.is_empty());
-        let heads = u64::from(problem.sequences()) * u64::from(request.value_heads);
-        let units = compute_units(request.target);
-        let enough = |splits: u32| heads * u64::from(splits) >= u64::from(units);
-        let chosen = legal.iter().find(|of| enough(of.0)).or(legal.last());
-        let Some((splits, job, _)) = chosen else {
+        let limits = request.target.limits();
+        let waves = |job: &Job| job.lead().waves();
+        let alone = legal.iter().find(|(_, job, _)| waves(job) <= limits.simds_per_unit);
+        let Some((splits, job, _)) = alone.or(legal.last()) else {
             let least = broken.into_iter().map(|of| of.2).min_by_key(Vec::len);
             return Err(least.unwrap_or_default().into_iter().map(Reason::Rule).collect());
         };
-        let word = if enough(*splits) { "the fewest that cover them" } else { "the most that fit" };
+        let heads = u64::from(problem.sequences()) * u64::from(request.value_heads);
         let why = format!(
-            "value_splits = {splits}: {} workgroups for {units} CUs, {word}",
-            heads * u64::from(*splits)
+            "value_splits = {splits}{}: {} workgroups of {} waves on {} CUs of {} SIMDs",
+            match (request.value_splits, request.batch_invariant) {
+                (Some(_), _) => ", as asked for",
+                (None, true) => ", pinned by batch_invariant",
+                (None, false) => "",
+            },
+            heads * u64::from(*splits),
+            waves(job),
+            limits.compute_units,
+            limits.simds_per_unit,
         );
         Ok((*job, why))
+    }
+}
+
+impl OptIn {
+    /// Whether a problem does not ask for it. What contradicts the problem outright is said as a capability.
+    fn is_missing(self, request: &PrefillRequest) -> bool {
+        match self {
+            OptIn::FusedPath => request.path == PathChoice::Any,
+            OptIn::PlainAccuracy => request.accuracy == AccuracyChoice::Auto,
+            OptIn::LongChunks => request.chunk.is_none(),
+        }
     }
 }
 
@@ -254,9 +267,10 @@ pub fn choose(request: &PrefillRequest, problem: &PrefillProblem) -> Result<Choi
 fn decide(request: &PrefillRequest, problem: &PrefillProblem) -> Result<Choice, Vec<Rejection>> {
     let mut fitting: Vec<(&'static Candidate, Job, String)> = Vec::new();
     let mut rejected = Vec::new();
-    for candidate in
-        CANDIDATES.iter().filter(|candidate| candidate.targets.contains(&request.target))
-    {
+    let is_for = |candidate: &&Candidate| {
+        candidate.targets.contains(&request.target) && candidate.families.contains(&request.family)
+    };
+    for candidate in CANDIDATES.iter().filter(is_for) {
         let reasons = candidate.reasons(request);
         let reasons = match reasons.is_empty() {
             true => match candidate.fitted(request, problem) {
@@ -300,14 +314,8 @@ pub fn ways_out(request: &PrefillRequest, problem: &PrefillProblem) -> Vec<Strin
             PrefillRequest { accuracy: AccuracyChoice::Bf16, ..*request },
             "accuracy = \"bf16\"".to_owned(),
         ),
-        (
-            PrefillRequest { layout: TokenLayout::TokenMajor, ..*request },
-            "layout = \"token_major\"".to_owned(),
-        ),
-        (
-            PrefillRequest { batch_invariant: false, ..*request },
-            "batch_invariant = false".to_owned(),
-        ),
+        (PrefillRequest { chunk: None, ..*request }, "no chunk asked for".to_owned()),
+        (PrefillRequest { value_splits: None, ..*request }, "no value_splits asked for".to_owned()),
         (bound(-5.0), promise("gate_lower_bound_nats = -5.0")),
         (bound(-11.0), promise("gate_lower_bound_nats = -11.0")),
     ];

@@ -70,12 +70,15 @@ pub struct PrefillRequest {
     pub beta_dtype: Dtype,
     pub layout: TokenLayout,
     pub varlen: bool,
+    pub checked: bool,
     pub state_layout: StateLayout,
     pub initial_state: bool,
     pub final_state: bool,
     pub accuracy: AccuracyChoice,
     pub value_bound: Option<f32>,
     pub path: PathChoice,
+    pub chunk: Option<u32>,
+    pub value_splits: Option<u32>,
     pub batch_invariant: bool,
     pub batch: u32,
     pub tokens: u32,
@@ -88,7 +91,7 @@ const HEADER: &[Field] = &[
 ];
 
 /// Fields of specs that problems have too, as they are.
-const SHARED: [&str; 18] = [
+const SHARED: [&str; 19] = [
     "family",
     "target",
     "gate",
@@ -104,6 +107,7 @@ const SHARED: [&str; 18] = [
     "beta_dtype",
     "layout",
     "varlen",
+    "checked",
     "state_layout",
     "initial_state",
     "final_state",
@@ -118,7 +122,7 @@ const OWN: &[Field] = &[
     ),
     row(
         "accuracy",
-        "what operands of matrix products are rounded to; auto takes bf16_split",
+        "what operands of matrix products are rounded to; auto takes f16 with a value bound, else bf16_split",
         FieldKind::Choice(AccuracyChoice::NAMES),
         Presence::Default(Value::Name("auto")),
     ),
@@ -133,6 +137,18 @@ const OWN: &[Field] = &[
         "one kernel, two, or the default path",
         FieldKind::Choice(PathChoice::NAMES),
         Presence::Default(Value::Name("any")),
+    ),
+    row(
+        "chunk",
+        "rows of a chunk, where the problem asks for some: 16, 32 or 64",
+        FieldKind::Count,
+        Presence::Optional,
+    ),
+    row(
+        "value_splits",
+        "workgroups that share a value head, where the problem asks for some: 1, 2, 4 or 8",
+        FieldKind::Count,
+        Presence::Optional,
     ),
     row(
         "batch_invariant",
@@ -206,12 +222,15 @@ impl PrefillRequest {
             beta_dtype: settings.choice("beta_dtype")?,
             layout: settings.choice("layout")?,
             varlen: settings.flag("varlen")?,
+            checked: settings.flag("checked")?,
             state_layout: settings.choice("state_layout")?,
             initial_state: settings.flag("initial_state")?,
             final_state: settings.flag("final_state")?,
             accuracy: settings.choice("accuracy")?,
             value_bound: settings.number("value_bound"),
             path: settings.choice("path")?,
+            chunk: settings.count("chunk"),
+            value_splits: settings.count("value_splits"),
             batch_invariant: settings.flag("batch_invariant")?,
             batch: settings.count("batch")?,
             tokens: settings.count("tokens")?,

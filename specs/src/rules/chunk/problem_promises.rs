@@ -1,6 +1,7 @@
 //! What a problem promises beside its shapes makes sense: a bound of the gates where each channel has one
 //! (required with the bounded sigmoid, whose bound is part of the model; finite, and below 0 as log decays are),
-//! a value bound above 0 and at most 65504 wherever it is stated, sequences that a launch can number.
+//! a value bound above 0 and at most 65504 wherever it is stated, sequences that a launch can number, and chunks and
+//! value splits that there are, where the problem asks for some.
 
 use super::value_bound;
 use crate::chunk::ChunkGateKind;
@@ -44,6 +45,17 @@ fn check(request: &PrefillRequest) -> Vec<Violation> {
             "state what |v|, |S|, |R| and |V~| stay below, or take accuracy = \"auto\"".to_owned(),
         ));
     }
+    let asked = [
+        ("chunk", request.chunk, [16, 32, 64].as_slice()),
+        ("value_splits", request.value_splits, &[1, 2, 4, 8]),
+    ];
+    violations.extend(asked.into_iter().filter_map(|(field, got, legal)| {
+        let got = got.filter(|got| !legal.contains(got))?;
+        let listed: Vec<_> = legal.iter().map(ToString::to_string).collect();
+        let nearest = legal.iter().min_by_key(|legal| legal.abs_diff(got)).unwrap_or(&16);
+        let hint = format!("nearest legal: {field} = {nearest}, or leave it out");
+        Some(violation(field, got.to_string(), listed.join(" or "), hint))
+    }));
     violations
 }
 
