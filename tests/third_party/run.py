@@ -1,6 +1,7 @@
 """Compiles the kernels of `kernels.py` for both targets, runs them with `wavesmith emulate`, compares with NumPy.
 
-Usage: run.py WAVESMITH FOLDER. Prints a line a case; exit code 1 when one is wrong. No GPU and no driver.
+Each runs in every mode of numerics of its target, against one limit. Usage: run.py WAVESMITH FOLDER. Prints a line a case
+and mode; exit code 1 when one is wrong. No GPU and no driver.
 """
 
 import json
@@ -18,7 +19,16 @@ from triton.compiler import ASTSource
 import kernels
 
 WAVE_WIDTH = {"gfx950": 64, "gfx1100": 32}
+NUMERICS = {
+    "gfx950": ["fma-sequential", "cdna3-fdpa"],
+    "gfx1100": ["fma-sequential", "rdna3-candidate"],
+}
 HALF, SINGLE = 2.0**-11, 2.0**-24
+# Units of SINGLE, of the sum of the magnitudes, that a matrix instruction may lose with each product. `fma-sequential`
+# rounds once a product: 1. `cdna3-fdpa` cuts up to one unit off each of eight products and C, and rounds their sum twice:
+# 11 units for 8 products. `rdna3-candidate` cuts off or adds up to one unit for each of two products and C, and rounds
+# their sum: 4 units for 2 products.
+UNITS_A_PRODUCT = 2
 
 
 def compile_kernel(function, types, constants, arch, warps):
@@ -31,14 +41,14 @@ def compile_kernel(function, types, constants, arch, warps):
     return triton.compile(source, target=target, options={"num_warps": warps})
 
 
-def emulate(wavesmith, folder, compiled, arch, grid, arguments, warps):
+def emulate(wavesmith, folder, compiled, arch, numerics, grid, arguments, warps):
     """Runs a kernel; arrays among the arguments are buffers. The arrays after the run, by name."""
     folder.mkdir(parents=True, exist_ok=True)
     code = folder / "kernel.hsaco"
     code.write_bytes(compiled.asm["hsaco"])
     command = [wavesmith, "emulate", code, "--kernel", compiled.metadata.name, "--json"]
     command += ["--grid", ",".join(map(str, grid)), "--block", str(warps * WAVE_WIDTH[arch])]
-    command += ["--dynamic-lds", str(compiled.metadata.shared)]
+    command += ["--dynamic-lds", str(compiled.metadata.shared), "--numerics", numerics]
     values = list(arguments.values()) + [None, None]
     for position, value in enumerate(values):
         if value is None:
@@ -54,8 +64,9 @@ def emulate(wavesmith, folder, compiled, arch, grid, arguments, warps):
     result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if result.returncode != 0:
         raise RuntimeError(f"exit code {result.returncode}: {complaint(result)}")
-    if not json.loads(result.stdout)["passed"]:
-        raise RuntimeError("the report says that the run did not pass")
+    document = json.loads(result.stdout)
+    if not document["passed"] or document["numerics"] != numerics:
+        raise RuntimeError(f"the report says that no run in {numerics} passed")
     arrays = [(p, name) for p, (name, v) in enumerate(arguments.items()) if isinstance(v, np.ndarray)]
     return {name: np.load(folder / f"{position}.out.npy") for position, name in arrays}
 
@@ -147,8 +158,7 @@ def gemm_of(dtype, name, bits):
         arguments = {"a": a, "b": b, "c": c} | {s: f"i32:{v}" for s, v in sizes.items()}
         got = run(kernels.gemm, types, constants, (3, 3), arguments)["c"]
         left, right = (array.astype(np.float64) for array in (a[:, :k], b[:, :n]))
-        # A rounding or truncation of the sum a product.
-        limit = 2 * k * SINGLE * (np.abs(left) @ np.abs(right))
+        limit = UNITS_A_PRODUCT * k * SINGLE * (np.abs(left) @ np.abs(right))
         close(got[:, :n], left @ right, limit)
         untouched(got[:, n:])
 
@@ -193,7 +203,7 @@ def attention(run, random):
     power = np.exp2(score - score.max(1, keepdims=True))
     total = power.sum(1, keepdims=True)
     # P is rounded to f16; a score's error of 32 products of up to 4 enters it times ln 2, twice.
-    score_error = 2 * 32 * 32 * 4 * 2 * SINGLE * float(scale)
+    score_error = UNITS_A_PRODUCT * 32 * 32 * 4 * 2 * SINGLE * float(scale)
     magnitude = power @ np.abs(wide[2]) / total
     limit = magnitude * (HALF + score_error + 200 * SINGLE) + keys * 2 * 2.0**-25
     close(got[:queries], power @ wide[2] / total, limit)
@@ -212,17 +222,18 @@ def main():
     failed = 0
     for arch in WAVE_WIDTH:
         for case in CASES:
-            def run(function, types, constants, grid, arguments, warps=4):
-                compiled = compile_kernel(function, types, constants, arch, warps)
-                place = folder / arch / case.__name__
-                return emulate(wavesmith, place, compiled, arch, grid, arguments, warps)
+            for numerics in NUMERICS[arch]:
+                def run(function, types, constants, grid, arguments, warps=4):
+                    compiled = compile_kernel(function, types, constants, arch, warps)
+                    place = folder / arch / numerics / case.__name__
+                    return emulate(wavesmith, place, compiled, arch, numerics, grid, arguments, warps)
 
-            try:
-                case(run, np.random.default_rng(7))
-                print(f"ok {case.__name__} {arch}")
-            except RuntimeError as error:
-                failed += 1
-                print(f"FAILED {case.__name__} {arch}: {error}")
+                try:
+                    case(run, np.random.default_rng(7))
+                    print(f"ok {case.__name__} {arch} {numerics}")
+                except RuntimeError as error:
+                    failed += 1
+                    print(f"FAILED {case.__name__} {arch} {numerics}: {error}")
     sys.exit(1 if failed else 0)
 
 
