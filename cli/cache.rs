@@ -1,16 +1,16 @@
 //! Code objects that were compiled before, by what they were made of.
 //!
 //! `WAVESMITH_CACHE` names the directory; without it nothing is kept. The key covers the kernel's IR text, the spec, the
-//! toolchain and this program's version, so an entry is never stale. An entry carries its own hash: what is damaged is built
+//! back end with everything that decides its bytes and this program's version, so an entry is never stale. An entry carries its own hash: what is damaged is built
 //! anew. Entries are written under another name and renamed, so processes may share the directory and a writer may be
 //! killed at any point.
 
 use std::path::{Path, PathBuf};
 
 use dsl::ir::Kernel;
-use emit::llvm::{self, Options};
 use specs::Spec;
 
+use crate::backend::Backend;
 use crate::error::CliError;
 use crate::files::{self, FileError};
 use crate::harness::sha256;
@@ -65,10 +65,10 @@ impl Cache {
     /// The code object of a key.
     pub fn load(&self, key: &str) -> Entry {
         let path = self.path(key);
-        if !path.exists() {
+        if std::fs::symlink_metadata(&path).is_err() {
             return Entry::Absent;
         }
-        match files::read(&path, "a cache entry", MAX_ENTRY_BYTES) {
+        match files::read_own(&path, "a cache entry", MAX_ENTRY_BYTES) {
             Ok(bytes) => unpack(key, &bytes),
             Err(error) => Entry::Damaged { why: error.to_string() },
         }
@@ -82,7 +82,7 @@ impl Cache {
         let path = self.path(key);
         files::make_folder_of(&path)?;
         let head = format!("{MAGIC} {key} {} {}\n", sha256(code_object), code_object.len());
-        files::write(&path, &[head.as_bytes(), code_object].concat())
+        files::write_own(&path, &[head.as_bytes(), code_object].concat())
     }
 }
 
@@ -108,14 +108,11 @@ fn unpack(key: &str, bytes: &[u8]) -> Entry {
 ///
 /// # Errors
 /// There is no toolchain to ask.
-pub fn key(spec: &Spec, kernel: &Kernel) -> Result<String, CliError> {
-    let toolchain = llvm::describe(&Options::default())
-        .map_err(|cause| emit::llvm::EmitError { kernel: spec.name(), cause })?
-        .toolchain;
-    let identity = format!("{:?} {:?}", toolchain.llvm, toolchain.lld_version);
+pub fn key(spec: &Spec, kernel: &Kernel, backend: Backend) -> Result<String, CliError> {
+    let identity = backend.identity(&spec.name())?;
     let parts = [
         env!("CARGO_PKG_VERSION"),
-        "llvm",
+        backend.name(),
         &identity,
         spec.target().name(),
         &spec.spec_hash(),
@@ -131,12 +128,12 @@ pub fn key(spec: &Spec, kernel: &Kernel) -> Result<String, CliError> {
 ///
 /// # Errors
 /// What building or compiling the kernel says. A cache that cannot be written is noted on stderr, no more.
-pub fn code_object(spec: &Spec) -> Result<Vec<u8>, CliError> {
+pub fn code_object(spec: &Spec, backend: Backend) -> Result<Vec<u8>, CliError> {
     let Some(cache) = Cache::from_environment() else {
-        return Ok(pipeline::compile(spec)?.code_object);
+        return backend.code_object(spec);
     };
     let kernel = pipeline::kernel(spec)?;
-    let key = key(spec, &kernel)?;
+    let key = key(spec, &kernel, backend)?;
     match cache.load(&key) {
         Entry::Whole(code_object) => return Ok(code_object),
         Entry::Absent => {}
@@ -148,7 +145,7 @@ pub fn code_object(spec: &Spec) -> Result<Vec<u8>, CliError> {
             ));
         }
     }
-    let code_object = pipeline::compile(spec)?.code_object;
+    let code_object = backend.code_object(spec)?;
     if let Err(error) = cache.store(&key, &code_object) {
         report::note(&format!("not kept in the cache: {error}"));
     }

@@ -58,6 +58,10 @@ pub fn read(path: &Path, what: &'static str, limit_bytes: u64) -> Result<Vec<u8>
         return Err(FileError::Pipe { path: path.to_owned(), what });
     }
     let file = File::open(path).map_err(io)?;
+    // Files that say their size are refused before memory is taken for them; what says none is read to its limit.
+    if file.metadata().is_ok_and(|about| about.len() > limit_bytes) {
+        return Err(FileError::TooLarge { path: path.to_owned(), what, limit_bytes });
+    }
     file.take(limit_bytes + 1).read_to_end(&mut bytes).map_err(io)?;
     if bytes.len() as u64 > limit_bytes {
         return Err(FileError::TooLarge { path: path.to_owned(), what, limit_bytes });
@@ -159,6 +163,31 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
         Ok(found) => replace(path, bytes, Some(found.permissions())).map_err(io),
         Err(_) => replace(path, bytes, None).map_err(io),
     }
+}
+
+/// As [`write()`] in a folder of this program's own: what stands in the file's place is replaced, also a link, which is
+/// not followed to somebody else's file.
+///
+/// # Errors
+/// [`FileError::Io`]; what stood there is then as it was.
+pub fn write_own(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let io = |source| FileError::Io { action: "write", path: path.to_owned(), source };
+    replace(path, bytes, None).map_err(io)
+}
+
+/// The bytes of a file of at most `limit_bytes` that is one itself: a link may lead to another thing tomorrow, and what is
+/// no regular file may never end.
+///
+/// # Errors
+/// As [`read`], and [`FileError::Io`] of anything but a regular file.
+pub fn read_own(path: &Path, what: &'static str, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
+    let io = |source| FileError::Io { action: "read", path: path.to_owned(), source };
+    let about = fs::symlink_metadata(path).map_err(io)?;
+    if about.is_file() {
+        return read(path, what, limit_bytes);
+    }
+    let kind = if about.is_symlink() { "a link" } else { "no regular file" };
+    Err(io(std::io::Error::other(format!("it is {kind}, {what} is a file"))))
 }
 
 fn write_through(path: &Path, bytes: &[u8]) -> std::io::Result<()> {

@@ -2,6 +2,7 @@
 //! bytes ([`pipeline`]), the harness that runs and judges a kernel ([`harness`]), arguments of anybody's
 //! kernel ([`emulate`]), and goldens ([`golden`]). The binaries are thin; tests, benches and examples use this library.
 
+pub mod backend;
 pub mod bundle;
 pub mod cache;
 pub mod code_object_file;

@@ -39,7 +39,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ("runtime/src/hip/binding.rs", "functions of the HIP library by name"),
     ("runtime/src/hip/handles.rs", "calls of the HIP library, and who owns what it hands out"),
     ("runtime/src/hip/streams.rs", "calls of the HIP library, and who owns what it hands out"),
-    ("tests/third_party/bundle_client.rs", "a program of an engine, with its own binding of HIP"),
+    ("tests/third_party/bundle_exchange.rs", "programs of engines, with their own binding of HIP"),
     ("runtime/tests/hip/engine.rs", "an engine's own stream, which this runtime borrows"),
 ];
 

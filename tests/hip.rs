@@ -85,6 +85,10 @@ fn qualify_says_emulated_and_refuses_another_target() {
             ("hazard_thresholds", "agrees"),
         ];
         assert_eq!(answers, expected, "{report:#}");
+        // The kernels that read LDS at several distances ran all the same; what they counted is no time.
+        let banks = report["calibration"][3]["why"].as_str().unwrap();
+        assert!(banks.contains("ran to their end") && banks.contains("counts instructions"));
+        assert_eq!(report["toolchain"]["backend"], "llvm");
     }
     let text = wavesmith(&["qualify", "--kernels", "conv_step_width8"], "gfx1100");
     let words = String::from_utf8_lossy(&text.stdout);
@@ -113,4 +117,93 @@ fn what_is_missing_ends_with_3() {
     assert_eq!(no_library.status.code(), Some(3));
     let words = String::from_utf8_lossy(&no_library.stderr);
     assert!(words.contains("no/such/library") && words.contains("remedy"), "{words}");
+    let folder = tempfile::tempdir().unwrap();
+    let cut = folder.path().join("cut.so");
+    let whole = std::fs::read(emulated_library()).unwrap();
+    std::fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
+    let text = folder.path().join("text.so");
+    std::fs::write(&text, "no library").unwrap();
+    for place in [folder.path(), &cut, &text, std::path::Path::new("/dev/null")] {
+        for verb in [&["run", spec, "--device", "hip"][..], &["qualify"]] {
+            let output = Command::new(env!("CARGO_BIN_EXE_wavesmith"))
+                .args(verb)
+                .current_dir(env!("CARGO_MANIFEST_DIR"))
+                .env("WAVESMITH_HIP", place)
+                .output()
+                .unwrap();
+            let words = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(3), "{}: {words}", place.display());
+            assert!(words.contains("remedy") && !words.contains("panicked"), "{words}");
+        }
+    }
+}
+
+/// The places that `doctor` says it looked at, with these variables.
+fn searched(variables: &[(&str, &str)]) -> Vec<String> {
+    let doctor = Command::new(env!("CARGO_BIN_EXE_wavesmith"))
+        .args(["doctor", "--json"])
+        .env_remove("WAVESMITH_HIP")
+        .env_remove("HIP_PATH")
+        .env_remove("ROCM_PATH")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let health: Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    let search = health["hip"]["search"].as_array().unwrap().clone();
+    search.iter().map(|place| place.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn doctor_prints_the_search_order() {
+    let nowhere = [("HIP_PATH", "/nowhere/hip"), ("ROCM_PATH", "/nowhere/rocm")];
+    let order = [
+        "/nowhere/hip/lib/libamdhip64.so (HIP_PATH)",
+        "/nowhere/rocm/lib/libamdhip64.so (ROCM_PATH)",
+        "libamdhip64.so.7 (dynamic loader)",
+        "libamdhip64.so.6 (dynamic loader)",
+        "libamdhip64.so.5 (dynamic loader)",
+        "libamdhip64.so (dynamic loader)",
+    ];
+    // The search ends where a library is found, which may be any of the loader's.
+    let found = searched(&nowhere);
+    assert!(found.len() >= 3, "{found:?}");
+    for (place, expected) in found.iter().zip(order) {
+        assert!(place.starts_with(expected) && place.len() > expected.len() + 2, "{place}");
+    }
+    let chosen = searched(&[nowhere[0], ("WAVESMITH_HIP", "/nowhere/chosen.so")]);
+    let [only] = &chosen[..] else { panic!("{chosen:?}") };
+    assert!(only.starts_with("/nowhere/chosen.so (WAVESMITH_HIP): "), "{only}");
+}
+
+#[test]
+fn no_line_of_the_support_matrix_has_hardware_evidence() {
+    let matrix = include_str!("../SUPPORT_MATRIX.md");
+    let mut rows = matrix.lines().filter(|line| line.starts_with('|'));
+    let head = rows.next().unwrap();
+    assert!(head.trim_end().ends_with("| hardware |"), "{head}");
+    let rows: Vec<&str> = rows.skip(1).collect();
+    assert!(rows.len() >= 10, "{} rows", rows.len());
+    for row in rows {
+        assert!(row.trim_end().ends_with("| none |"), "{row}");
+    }
+}
+
+#[test]
+fn qualify_takes_code_objects_of_the_gcn_back_end_and_lists_what_it_refuses() {
+    let args = ["qualify", "--backend", "gcn", "--kernels", "gdn_recurrent", "--json"];
+    let asked = wavesmith(&args, "gfx1100");
+    let report: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert_eq!(report["toolchain"]["backend"], "gcn");
+    assert_eq!(report["toolchain"]["llvm"], Value::Null);
+    let [numeric, refused] =
+        ["numeric", "not_compiled"].map(|lane| report[lane].as_array().unwrap().clone());
+    assert!(numeric.iter().all(|case| case["passed"] == true), "{report:#}");
+    assert_eq!(numeric.len() + refused.len(), 3, "{report:#}");
+    for spec in &refused {
+        let why = spec["why"].as_str().unwrap();
+        assert!(why.contains("GPRs are needed"), "{why}");
+    }
+    let text = wavesmith(&args[..args.len() - 1], "gfx1100");
+    let words = String::from_utf8_lossy(&text.stdout);
+    assert!(words.contains(&format!("{} not compiled", refused.len())), "{words}");
 }

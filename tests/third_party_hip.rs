@@ -76,7 +76,31 @@ fn numbers_are_those_of_the_public_headers() {
             .map(|(name, number)| (name, number.parse().unwrap()))
             .collect();
         check_numbers(&numbers);
+        check_codes(&include);
     }
+}
+
+/// Every code that a header has is one of ours, also those that `abi.c` does not name.
+fn check_codes(include: &Path) {
+    let preprocessed = Command::new("cc")
+        .args(["-E", "-P", "-D__HIP_PLATFORM_AMD__=1", "-x", "c", "-I"])
+        .arg(include)
+        .arg(include.join("hip/hip_runtime_api.h"))
+        .output()
+        .unwrap();
+    let text = succeeds(&preprocessed);
+    let constants = text.split(',').filter_map(|part| {
+        let (name, number) = part.split_once('=')?;
+        let name = name.split_whitespace().last()?;
+        let number = number.split_whitespace().next()?.parse::<u32>().ok()?;
+        name.starts_with("hipError").then_some((name, number))
+    });
+    let mut numbers = std::collections::BTreeSet::new();
+    for (name, number) in constants {
+        assert!(Code::from_number(number).is_some(), "{name} = {number} in {}", include.display());
+        numbers.insert(number);
+    }
+    assert!(numbers.len() > 50, "{} codes in {}", numbers.len(), include.display());
 }
 
 fn check_numbers(numbers: &BTreeMap<&str, usize>) {
@@ -184,6 +208,40 @@ fn tritons_own_driver_compiles_and_launches() {
 #[test]
 fn hip_python_loads_and_launches() {
     script("hip-python", "numpy, hip.hip", "hip_python.py", true);
+}
+
+#[test]
+fn somebody_elses_validator_finds_the_manifest_right() {
+    const SCRIPT: &str = "\
+import json, sys, jsonschema
+manifest, schema = (json.load(open(f'{sys.argv[1]}/{name}')) for name in ('manifest.json', 'manifest.schema.json'))
+jsonschema.Draft202012Validator.check_schema(schema)
+jsonschema.validate(manifest, schema, cls=jsonschema.Draft202012Validator)
+manifest['kernels'][0]['launch']['grid'][0]['per_unit'] = -1
+try:
+    jsonschema.validate(manifest, schema, cls=jsonschema.Draft202012Validator)
+except jsonschema.ValidationError as error:
+    print(list(error.absolute_path)[:3])
+";
+    let tried = Command::new(python()).args(["-c", "import jsonschema"]).output();
+    if !tried.is_ok_and(|tried| tried.status.success()) {
+        return skip("jsonschema", "the package is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = folder.path().join("bundle");
+    let pair =
+        ["tile", "scan"].map(|part| format!("tests/data/specs/kda_varlen_{part}_gfx950.toml"));
+    let made = Command::new(env!("CARGO_BIN_EXE_wavesmith"))
+        .arg("bundle")
+        .args(pair)
+        .arg("-o")
+        .arg(&bundle)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    succeeds(&made);
+    let validated = Command::new(python()).args(["-c", SCRIPT]).arg(&bundle).output().unwrap();
+    assert_eq!(succeeds(&validated), "['kernels', 0, 'launch']\n");
 }
 
 /// AMD's library of Debian, where it is installed.

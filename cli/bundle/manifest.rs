@@ -6,17 +6,19 @@ use codeobj::CodeObject;
 use oracle::Case;
 use oracle::inputs::{GateRange, Sample};
 use serde::{Deserialize, Serialize};
-use specs::Spec;
 use specs::signature::{Argument, ArgumentKind};
+use specs::{Job, Spec};
 
+use crate::backend::Toolchain;
 use crate::bundle::formula::{self, Formula, Unit};
+use crate::bundle::plan::PlanEntry;
 use crate::bundle::{BundleError, only_kernel};
 use crate::error::CliError;
 use crate::harness::{self, sha256};
 use crate::pipeline;
 
 /// The number of the format; readers refuse others.
-pub const SCHEMA_NUMBER: u32 = 1;
+pub const SCHEMA_NUMBER: u32 = 2;
 
 /// The whole document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,8 @@ pub struct Manifest {
     pub generator: String,
     /// The kernels, by identifier.
     pub kernels: Vec<KernelEntry>,
+    /// Kernels that are launched together, by identifier.
+    pub plans: Vec<PlanEntry>,
     /// SHA-256 of every other file of the bundle, by name.
     pub files: BTreeMap<String, String>,
 }
@@ -80,16 +84,6 @@ pub struct CodeObjectEntry {
     pub version: String,
 }
 
-/// What made a code object.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Toolchain {
-    /// The back end.
-    pub backend: String,
-    /// Its LLVM, where it has one.
-    pub llvm: Option<String>,
-}
-
 /// One argument.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -98,8 +92,8 @@ pub struct ArgumentEntry {
     pub name: String,
     /// `pointer`, or the type of a value.
     pub kind: String,
-    /// Bytes from the start of the kernel-argument segment.
-    pub offset: u32,
+    /// Bytes from the start of the kernel-argument segment; absent of what a plan takes.
+    pub offset: Option<u32>,
     /// Its size in bytes.
     pub size: u32,
     /// Of a tensor: the type of an element.
@@ -120,16 +114,28 @@ pub struct ArgumentEntry {
 pub struct LaunchEntry {
     /// Work-items of a workgroup in x, y, z.
     pub workgroup: [u32; 3],
-    /// What the grid grows with.
-    pub unit: Unit,
+    /// What the grid grows with, in the order in which the calls take the numbers.
+    pub counts: Vec<CountEntry>,
     /// Workgroups in x, y, z.
     pub grid: [Formula; 3],
     /// The same, to read.
     pub grid_text: [String; 3],
     /// LDS at launch, in bytes.
     pub dynamic_lds_bytes: u32,
-    /// Most of what the grid grows with, so that the grid keeps the driver's limits.
-    pub max_count: u32,
+}
+
+/// A number that a call takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountEntry {
+    /// Of what.
+    pub unit: Unit,
+    /// The parameter's name.
+    pub parameter: String,
+    /// Most of it, so that the grid keeps the driver's limits.
+    pub max: u32,
+    /// Tokens that one has at most, of units of tokens.
+    pub tokens: Option<u32>,
 }
 
 /// What a kernel needs of the hardware.
@@ -191,22 +197,18 @@ pub struct Judged {
 }
 
 impl Emulated {
-    /// Runs the spec's default problem.
+    /// Runs a job's default problem with the code objects of its kernels.
     ///
     /// # Errors
     /// [`BundleError::Wrong`], or what keeps it from being run.
-    pub fn run(spec: &Spec, code_object: &[u8]) -> Result<Emulated, CliError> {
-        let problem = spec.problem(&[] as &[&str])?;
-        let job = specs::Job::from(spec);
+    pub fn run(job: Job, code_objects: &[&[u8]]) -> Result<Emulated, CliError> {
+        let problem = job.problem(&[] as &[&str])?;
         harness::refuse_too_large(&job, &problem)?;
         let case = Case::generate(job, &problem, &Sample { gates: GateRange::Mixed, seed: 1 })?;
-        let mut device = harness::emulated(spec.target());
-        let ran = harness::execute(&mut device, &[code_object], job, &problem, &case.tensors()?)?;
-        let wrong = |why: String| BundleError::Wrong {
-            name: spec.name(),
-            target: spec.target().name(),
-            why,
-        };
+        let mut device = harness::emulated(job.target());
+        let ran = harness::execute(&mut device, code_objects, job, &problem, &case.tensors()?)?;
+        let wrong =
+            |why: String| BundleError::Wrong { name: job.name(), target: job.target().name(), why };
         let reports = ran.launches.iter().filter_map(|launch| launch.emulated.as_ref());
         if let Some(finding) = reports.flat_map(|report| &report.findings).next() {
             return Err(wrong(finding.to_string()).into());
@@ -236,12 +238,13 @@ impl KernelEntry {
     pub fn new(
         spec: &Spec,
         code_object: &[u8],
+        toolchain: Toolchain,
         emulated: Option<Emulated>,
     ) -> Result<KernelEntry, CliError> {
         let object = CodeObject::parse(code_object)
             .map_err(|source| CliError::CodeObject { file: spec.name(), source })?;
         let kernel = only_kernel(spec, &object)?;
-        let identifier = identifier(&format!("{}_{}", spec.name(), spec.target()));
+        let identifier = identifier(spec);
         let grid = formula::of(spec)?;
         let metadata = &kernel.metadata;
         Ok(KernelEntry {
@@ -256,16 +259,15 @@ impl KernelEntry {
             family: spec.family().to_owned(),
             target: spec.target().name().to_owned(),
             target_id: object.features.target_id(object.target),
-            toolchain: Toolchain { backend: "llvm".to_owned(), llvm: llvm_version() },
+            toolchain,
             ir_sha256: sha256(dsl::text::print(&pipeline::kernel(spec)?).as_bytes()),
             arguments: arguments(spec, metadata),
             launch: LaunchEntry {
                 workgroup: [spec.workgroup_size(), 1, 1],
+                counts: counts(spec, &grid),
                 grid,
-                unit: Unit::of(spec),
-                grid_text: grid.map(|formula| formula.text(Unit::of(spec), "")),
+                grid_text: grid.map(|formula| formula.text("")),
                 dynamic_lds_bytes: 0,
-                max_count: max_count(&grid),
             },
             resources: Resources {
                 lds_bytes: metadata.group_segment_fixed_size,
@@ -284,18 +286,26 @@ impl KernelEntry {
     }
 }
 
-fn llvm_version() -> Option<String> {
-    let report = emit::llvm::describe(&emit::llvm::Options::default()).ok()?;
-    Some(report.toolchain.llvm.version)
+/// What a grid grows with, each with its largest count.
+fn counts(spec: &Spec, grid: &[Formula; 3]) -> Vec<CountEntry> {
+    let used = Unit::ALL.into_iter().filter(|unit| grid.iter().any(|f| f.unit == Some(*unit)));
+    let entry = |unit: Unit| CountEntry {
+        unit,
+        parameter: unit.parameter().to_owned(),
+        max: max_count(unit, grid),
+        tokens: unit.tokens(spec),
+    };
+    used.map(entry).collect()
 }
 
 /// Largest count whose grid keeps the limits of a launch: 65,535 workgroups in y and z, 2³¹ − 1 in x.
-fn max_count(grid: &[Formula; 3]) -> u32 {
+fn max_count(unit: Unit, grid: &[Formula; 3]) -> u32 {
     let limits = [i32::MAX.unsigned_abs(), specs::plan::MAX_GRID_YZ, specs::plan::MAX_GRID_YZ];
+    let axes = grid.iter().zip(limits).filter(|(formula, _)| formula.unit == Some(unit));
     let most = |(formula, limit): (&Formula, u32)| {
         limit.saturating_sub(formula.fixed).checked_div(formula.per_unit)
     };
-    grid.iter().zip(limits).filter_map(most).min().unwrap_or(u32::MAX)
+    axes.filter_map(most).min().unwrap_or(u32::MAX)
 }
 
 /// The fields of a spec that are in play, spelled as in spec files.
@@ -313,10 +323,14 @@ fn settings(spec: &Spec) -> BTreeMap<String, String> {
 fn arguments(spec: &Spec, metadata: &codeobj::KernelMetadata) -> Vec<ArgumentEntry> {
     let signature = spec.signature();
     let pairs = signature.arguments.iter().zip(metadata.explicit_args());
-    pairs.map(|(argument, compiled)| entry(argument, compiled.offset, compiled.size)).collect()
+    let entry = |(argument, compiled): (&Argument, &codeobj::KernelArg)| {
+        entry(argument, Some(compiled.offset), compiled.size)
+    };
+    pairs.map(entry).collect()
 }
 
-fn entry(argument: &Argument, offset: u32, size: u32) -> ArgumentEntry {
+/// An argument as the signature describes it.
+pub(crate) fn entry(argument: &Argument, offset: Option<u32>, size: u32) -> ArgumentEntry {
     let plain = ArgumentEntry {
         name: argument.name.to_owned(),
         kind: "pointer".to_owned(),
@@ -341,17 +355,21 @@ fn entry(argument: &Argument, offset: u32, size: u32) -> ArgumentEntry {
     }
 }
 
-/// A name that C and Rust take.
-fn identifier(name: &str) -> String {
-    let legal = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
-    name.chars().map(legal).collect()
+/// What a spec's kernel is called in C and Rust, whose names are as those of variants.
+pub(crate) fn identifier(spec: &Spec) -> String {
+    format!("{}_{}", spec.name(), spec.target())
 }
 
 impl Manifest {
     /// A manifest of kernels; its list of files is filled in when it is written.
-    pub fn new(kernels: Vec<KernelEntry>) -> Manifest {
+    pub fn new(kernels: Vec<KernelEntry>, plans: Vec<PlanEntry>) -> Manifest {
         let generator = format!("wavesmith {}", env!("CARGO_PKG_VERSION"));
-        Manifest { schema: SCHEMA_NUMBER, generator, kernels, files: BTreeMap::new() }
+        Manifest { schema: SCHEMA_NUMBER, generator, kernels, plans, files: BTreeMap::new() }
+    }
+
+    /// The kernel of an identifier.
+    pub fn kernel(&self, identifier: &str) -> Option<&KernelEntry> {
+        self.kernels.iter().find(|kernel| kernel.identifier == identifier)
     }
 
     /// The document, with the hashes of the bundle's other files.

@@ -1,11 +1,12 @@
 //! Bundles: what an engine ships of some kernels, and how it is checked.
 //!
 //! A bundle is a directory: code objects, a manifest with everything there is to know about them, a Rust module and a C header
-//! with one call a kernel. Equal specs and toolchains give equal bytes. `docs/bundle.md` describes it.
+//! with one call a kernel, and one a plan of kernels that belong together. Equal specs and toolchains give equal bytes. `docs/bundle.md` describes it.
 
 mod c_header;
 pub mod formula;
 pub mod manifest;
+pub mod plan;
 mod rust_module;
 pub mod verify;
 
@@ -13,10 +14,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use codeobj::CodeObject;
-use specs::Spec;
+use specs::{Job, Spec};
 
+use crate::backend::Backend;
 use crate::bundle::manifest::{Emulated, KernelEntry, Manifest};
 use crate::error::CliError;
+use crate::harness::sha256;
 use crate::{cache, files};
 
 /// File name of the manifest.
@@ -49,21 +52,15 @@ pub enum BundleError {
     },
     /// A kernel whose grid is not what a formula of a bundle can say.
     #[error(
-        "'{name}': its grid in {axis} is {got} workgroups for batch {batch}, the formula {formula} gives {expected}: bundles know grids that grow evenly with the batch or the chunks"
+        "'{name}': its grid in {axis} grows evenly with none of batch, chunks and segments, which is what bundles know: {grids}"
     )]
     Grid {
         /// Name of the kernel.
         name: String,
         /// The axis.
         axis: &'static str,
-        /// The batch.
-        batch: u32,
-        /// What the launch plan says.
-        got: u32,
-        /// What the formula says.
-        expected: u64,
-        /// The formula.
-        formula: String,
+        /// Problems, and the workgroups that their launch plans say.
+        grids: String,
     },
     /// A kernel that is wrong on the emulator.
     #[error("'{name}' for {target} does not pass on the emulator, so it is not bundled: {why}")]
@@ -98,20 +95,27 @@ pub struct Source {
 ///
 /// # Errors
 /// What keeps a kernel from being compiled, described or, unless `emulate` is false, from passing on the emulator.
-pub fn make(sources: &[Source], emulate: bool) -> Result<BTreeMap<String, Vec<u8>>, CliError> {
+pub fn make(
+    sources: &[Source],
+    backend: Backend,
+    emulate: bool,
+) -> Result<BTreeMap<String, Vec<u8>>, CliError> {
     refuse_twice(sources)?;
     let mut files = BTreeMap::new();
-    let mut kernels = Vec::new();
+    let (mut kernels, mut built) = (Vec::new(), Vec::new());
     for Source { spec, .. } in sources {
-        let code_object = cache::code_object(spec)?;
-        let emulated = if emulate { Some(Emulated::run(spec, &code_object)?) } else { None };
-        let entry = KernelEntry::new(spec, &code_object, emulated)?;
+        let code_object = cache::code_object(spec, backend)?;
+        let job = Job::from(spec);
+        let emulated = if emulate { Some(Emulated::run(job, &[&code_object])?) } else { None };
+        let toolchain = backend.toolchain(&spec.name())?;
+        let entry = KernelEntry::new(spec, &code_object, toolchain, emulated)?;
+        built.push((*spec, code_object.clone()));
         files.insert(entry.code_object.file.clone(), code_object);
         kernels.push(entry);
     }
     // Whatever order the specs were given in.
     kernels.sort_by(|a, b| a.identifier.cmp(&b.identifier));
-    let manifest = Manifest::new(kernels);
+    let manifest = Manifest::new(kernels, plan::all(&built, emulate)?);
     files.insert(C_HEADER.to_owned(), c_header::text(&manifest).into_bytes());
     files.insert(RUST_MODULE.to_owned(), rust_module::text(&manifest).into_bytes());
     files.insert(SCHEMA.to_owned(), SCHEMA_TEXT.as_bytes().to_vec());
@@ -128,16 +132,31 @@ pub fn make(sources: &[Source], emulate: bool) -> Result<BTreeMap<String, Vec<u8
 pub fn write(directory: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), CliError> {
     let manifest = directory.join(MANIFEST);
     files::make_folder_of(&manifest)?;
+    remove_older(directory, files);
     for (name, bytes) in files.iter().filter(|(name, _)| *name != MANIFEST) {
-        files::write(&directory.join(name), bytes)?;
+        files::write_own(&directory.join(name), bytes)?;
     }
-    files::write(&manifest, &files[MANIFEST])?;
+    files::write_own(&manifest, &files[MANIFEST])?;
     Ok(())
+}
+
+/// Removes the manifest of an older bundle in a directory, so that it never speaks of the new one's files, and whatever of
+/// that bundle the new one does not have. What cannot be removed is in nobody's way: `verify` names it.
+fn remove_older(directory: &Path, files: &BTreeMap<String, Vec<u8>>) {
+    let Ok(older) = verify::read_manifest(directory) else { return };
+    let _ = std::fs::remove_file(directory.join(MANIFEST));
+    for (name, hash) in older.files.iter().filter(|(name, _)| !files.contains_key(*name)) {
+        let path = directory.join(name);
+        let unchanged = || verify::read_file(&path).is_ok_and(|bytes| sha256(&bytes) == *hash);
+        if verify::is_plain(name) && unchanged() {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
 }
 
 /// What [`MANIFEST_HASH`] holds for a manifest.
 fn hash_line(manifest: &[u8]) -> String {
-    format!("{}  {MANIFEST}\n", crate::harness::sha256(manifest))
+    format!("{}  {MANIFEST}\n", sha256(manifest))
 }
 
 fn refuse_twice(sources: &[Source]) -> Result<(), BundleError> {

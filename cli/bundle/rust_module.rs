@@ -1,12 +1,18 @@
-//! The Rust module of a bundle: one call a kernel, on whatever binding of HIP the engine has.
+//! The Rust module of a bundle: one call a kernel and one a plan, on whatever binding of HIP the engine has.
 
-use crate::bundle::manifest::{ArgumentEntry, KernelEntry, Manifest};
+use crate::bundle::manifest::{ArgumentEntry, CountEntry, KernelEntry, Manifest};
+use crate::bundle::plan::{PlanEntry, WorkspaceTensor};
 
 /// The module's text.
 pub fn text(manifest: &Manifest) -> String {
     let mut out = String::from(HEAD);
     for kernel in &manifest.kernels {
         out.push_str(&kernel_text(kernel));
+    }
+    for plan in &manifest.plans {
+        if let Some(kernels) = plan.entries(&manifest.kernels) {
+            out.push_str(&plan_text(plan, &kernels));
+        }
     }
     out
 }
@@ -19,8 +25,10 @@ const HEAD: &str = "\
 /// A launch that was refused before the driver was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// A number of sequences or chunks out of range.
-    Count { got: u32, limit: u32 },
+    /// A number of sequences, chunks or segments out of range.
+    Count { of: &'static str, got: u32, limit: u32 },
+    /// A workspace that is too small.
+    Workspace { got: u64, needed: u64 },
     /// A null pointer.
     Null { argument: &'static str },
     /// A pointer that is not a multiple of what the kernel needs.
@@ -60,6 +68,18 @@ pub trait Launch {
     fn launch(&self, launched: &Launched<'_>) -> Result<(), Self::Error>;
 }
 
+fn count(of: &'static str, got: u32, least: u32, limit: u32) -> Result<(), Refused> {
+    if got < least || got > limit {
+        return Err(Refused::Count { of, got, limit });
+    }
+    Ok(())
+}
+
+#[allow(dead_code, reason = \"a bundle may have no plan\")]
+fn room(count: u32, bytes: u64, align_bytes: u64) -> u64 {
+    (u64::from(count.max(1)) * bytes).next_multiple_of(align_bytes)
+}
+
 #[allow(dead_code, reason = \"a bundle may have kernels without pointers\")]
 fn pointer(argument: &'static str, got: u64, align_bytes: u64) -> Result<(), Refused> {
     if got == 0 {
@@ -78,14 +98,17 @@ fn kernel_text(kernel: &KernelEntry) -> String {
     let checks: String = arguments.iter().filter_map(check).collect();
     let puts: String = arguments.iter().map(put).collect();
     let offsets: Vec<String> =
-        arguments.iter().map(|argument| argument.offset.to_string()).collect();
-    let end = arguments.iter().map(|argument| argument.offset + argument.size).max().unwrap_or(0);
-    let [grid_x, grid_y, grid_z] = launch.grid.map(|formula| formula.text(launch.unit, ""));
+        arguments.iter().map(|argument| argument.offset.unwrap_or(0).to_string()).collect();
+    let end = arguments.iter().map(end).max().unwrap_or(0);
+    let [grid_x, grid_y, grid_z] = launch.grid.map(|formula| formula.text(""));
+    let parameters: Vec<String> = launch.counts.iter().map(parameter).collect();
+    let counts: Vec<&str> = launch.counts.iter().map(|c| c.parameter.as_str()).collect();
+    let ranges: String = launch.counts.iter().map(|count| in_range(count, 1)).collect();
     format!(
         "
 /// {family}, {target}.
 pub mod {identifier} {{
-    use super::{{Failed, Launch, Launched, Refused, pointer}};
+    use super::{{Failed, Launch, Launched, Refused, count, pointer}};
 
     /// The code object, for `hipModuleLoadData`.
     pub const CODE_OBJECT: &[u8] = include_bytes!(\"{file}\");
@@ -113,9 +136,8 @@ pub mod {identifier} {{
         }}
     }}
 
-    /// Workgroups for a number of {unit}.
-    pub fn grid({unit}: u32) -> [u32; 3] {{
-        let _ = {unit};
+    /// Workgroups in x, y, z.
+    pub fn grid({parameters}) -> [u32; 3] {{
         [{grid_x}, {grid_y}, {grid_z}]
     }}
 
@@ -123,13 +145,10 @@ pub mod {identifier} {{
     ///
     /// # Errors
     /// Arguments that are wrong, or what the binding says.
-    pub fn launch<L: Launch>(binding: &L, {unit}: u32, arguments: &Arguments) -> Result<(), Failed<L::Error>> {{
-        if {unit} == 0 || {unit} > {max_count} {{
-            return Err(Failed::Refused(Refused::Count {{ got: {unit}, limit: {max_count} }}));
-        }}
-        arguments.check().map_err(Failed::Refused)?;
+    pub fn launch<L: Launch>(binding: &L, {parameters}, arguments: &Arguments) -> Result<(), Failed<L::Error>> {{
+{ranges}        arguments.check().map_err(Failed::Refused)?;
         let launched = Launched {{
-            grid: grid({unit}),
+            grid: grid({counts}),
             workgroup: {workgroup:?},
             dynamic_lds_bytes: {lds},
             kernarg: &arguments.packed(),
@@ -144,10 +163,26 @@ pub mod {identifier} {{
         file = kernel.code_object.file,
         symbol = kernel.kernel,
         offsets = offsets.join(", "),
-        unit = launch.unit.name(),
-        max_count = launch.max_count,
+        parameters = parameters.join(", "),
+        counts = counts.join(", "),
         workgroup = launch.workgroup,
         lds = launch.dynamic_lds_bytes,
+    )
+}
+
+/// Where an argument ends, in bytes.
+fn end(argument: &ArgumentEntry) -> u64 {
+    u64::from(argument.offset.unwrap_or(0)) + u64::from(argument.size)
+}
+
+fn parameter(count: &CountEntry) -> String {
+    format!("{}: u32", count.parameter)
+}
+
+fn in_range(count: &CountEntry, least: u32) -> String {
+    let CountEntry { parameter, max, .. } = count;
+    format!(
+        "        count(\"{parameter}\", {parameter}, {least}, {max}).map_err(Failed::Refused)?;\n"
     )
 }
 
@@ -174,7 +209,100 @@ fn check(argument: &ArgumentEntry) -> Option<String> {
 }
 
 fn put(argument: &ArgumentEntry) -> String {
-    let ArgumentEntry { name, offset, size, .. } = argument;
-    let end = offset + size;
+    let (name, offset, end) = (&argument.name, argument.offset.unwrap_or(0), end(argument));
     format!("            bytes[{offset}..{end}].copy_from_slice(&self.{name}.to_le_bytes());\n")
+}
+
+fn plan_text(plan: &PlanEntry, kernels: &[&KernelEntry]) -> String {
+    let PlanEntry { identifier, arguments, workspace, .. } = plan;
+    let (counts, per) = (plan.counts(kernels), workspace.unit.parameter());
+    let (n, align) = (kernels.len(), workspace.align_bytes);
+    let room =
+        |tensor: &WorkspaceTensor| format!("room({per}, {}, {align})", tensor.bytes_per_unit);
+    let rooms: Vec<String> = workspace.tensors.iter().map(room).collect();
+    let sum = if rooms.is_empty() { "0".to_owned() } else { rooms.join("\n            + ") };
+    let places: String = workspace
+        .tensors
+        .iter()
+        .map(|tensor| {
+            format!("        let {} = at;\n        at += {};\n", tensor.name, room(tensor))
+        })
+        .collect();
+    let least = |count: &CountEntry| u32::from(count.unit != workspace.unit);
+    let ranges: String = counts.iter().map(|count| in_range(count, least(count))).collect();
+    let parameters: Vec<String> = counts.iter().map(parameter).collect();
+    let launches: String =
+        (0..).zip(kernels).map(|(index, kernel)| plan_launch(index, kernel, plan)).collect();
+    format!(
+        "
+/// {kernels}, one after the other, for {target}.
+pub mod {identifier} {{
+    use super::{{Failed, Launch, Refused, count, pointer, room}};
+
+    /// What the workspace's address is a multiple of, in bytes.
+    pub const WORKSPACE_ALIGN_BYTES: u64 = {align};
+
+    /// Device addresses of the tensors, and the values; the workspace, which two launches must not use at once.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Arguments {{
+{fields}        /// Memory between the kernels.
+        pub workspace: u64,
+        /// Its size: at least [`workspace_bytes`].
+        pub workspace_bytes: u64,
+    }}
+
+    impl Arguments {{
+        fn check(&self, {per}: u32) -> Result<(), Refused> {{
+            pointer(\"workspace\", self.workspace, WORKSPACE_ALIGN_BYTES)?;
+            let (got, needed) = (self.workspace_bytes, workspace_bytes({per}));
+            if got < needed {{
+                return Err(Refused::Workspace {{ got, needed }});
+            }}
+{checks}            Ok(())
+        }}
+    }}
+
+    /// Bytes of the workspace.
+    pub fn workspace_bytes({per}: u32) -> u64 {{
+        {sum}
+    }}
+
+    /// Launches the kernels, each by its binding, in order.
+    ///
+    /// # Errors
+    /// Arguments that are wrong, or what a binding says; kernels after it are not launched.
+    pub fn launch<L: Launch>(bindings: [&L; {n}], {parameters}, arguments: &Arguments) -> Result<(), Failed<L::Error>> {{
+{ranges}        arguments.check({per}).map_err(Failed::Refused)?;
+        let mut at = arguments.workspace;
+{places}        let _ = at;
+{launches}        Ok(())
+    }}
+}}
+",
+        kernels = plan.kernels.join(", "),
+        target = plan.target,
+        fields = arguments.iter().map(field).collect::<String>(),
+        checks = arguments.iter().filter_map(check).collect::<String>(),
+        parameters = parameters.join(", "),
+    )
+}
+
+/// One kernel's launch in a plan, if there is something to launch.
+fn plan_launch(index: usize, kernel: &KernelEntry, plan: &PlanEntry) -> String {
+    let counts: Vec<&str> = kernel.launch.counts.iter().map(|c| c.parameter.as_str()).collect();
+    let value = |argument: &ArgumentEntry| match plan.workspace.has(&argument.name) {
+        true => argument.name.clone(),
+        false => format!("{0}: arguments.{0}", argument.name),
+    };
+    let values: Vec<String> = kernel.arguments.iter().map(value).collect();
+    let (identifier, values) = (&kernel.identifier, values.join(", "));
+    let launch = format!(
+        "super::{identifier}::launch(bindings[{index}], {}, &super::{identifier}::Arguments {{ {values} }})?;",
+        counts.join(", ")
+    );
+    let per = plan.workspace.unit.parameter();
+    match counts.contains(&per) {
+        true => format!("        if {per} > 0 {{\n            {launch}\n        }}\n"),
+        false => format!("        {launch}\n"),
+    }
 }

@@ -2,17 +2,19 @@
 
 use std::path::Path;
 
-use codeobj::CodeObject;
+use codeobj::{CodeObject, KernelArg, KernelMetadata};
 use serde::Serialize;
 
 use crate::bundle::manifest::{KernelEntry, Manifest, SCHEMA_NUMBER};
 use crate::bundle::{BundleError, MANIFEST, MANIFEST_HASH, c_header, hash_line, rust_module};
 use crate::error::CliError;
-use crate::files;
+use crate::files::{self, FileError};
 use crate::harness::sha256;
 
 /// Bytes that a file of a bundle may have.
 const MAX_FILE_BYTES: u64 = 1 << 30;
+/// Bytes that a manifest may have.
+const MAX_MANIFEST_BYTES: u64 = 1 << 24;
 
 /// One thing that is not right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -38,7 +40,7 @@ pub struct Verified {
 /// A file that is missing or no manifest of this format.
 pub fn read_manifest(directory: &Path) -> Result<Manifest, CliError> {
     let path = directory.join(MANIFEST);
-    let text = files::read_text(&path, "a bundle's manifest", MAX_FILE_BYTES)?;
+    let text = files::read_text(&path, "a bundle's manifest", MAX_MANIFEST_BYTES)?;
     let unreadable = |why: String| BundleError::Manifest { file: path.display().to_string(), why };
     let value: serde_json::Value =
         serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
@@ -62,11 +64,11 @@ pub fn read_manifest(directory: &Path) -> Result<Manifest, CliError> {
 pub fn verify(directory: &Path) -> Result<Verified, CliError> {
     let manifest = read_manifest(directory)?;
     let mut found = Vec::new();
+    if std::fs::symlink_metadata(directory.join(MANIFEST)).is_ok_and(|about| about.is_symlink()) {
+        found.push(discrepancy(MANIFEST, "is a link, a bundle's manifest is a file".to_owned()));
+    }
     for (name, expected) in &manifest.files {
-        let plain = Path::new(name).components().count() == 1 && !name.starts_with('.');
-        match plain
-            .then(|| files::read(&directory.join(name), "a file of a bundle", MAX_FILE_BYTES))
-        {
+        match is_plain(name).then(|| read_file(&directory.join(name))) {
             None => found.push(discrepancy(name, "is no plain file name".to_owned())),
             Some(Err(error)) => found.push(discrepancy(name, error.to_string())),
             Some(Ok(bytes)) if sha256(&bytes) != *expected => {
@@ -78,6 +80,12 @@ pub fn verify(directory: &Path) -> Result<Verified, CliError> {
     }
     found.extend(check_manifest_hash(directory)?);
     found.extend(check_listing(directory, &manifest));
+    for plan in &manifest.plans {
+        found.extend(
+            plan.problem(&manifest.kernels)
+                .map(|what| discrepancy(MANIFEST, format!("plan '{}' {what}", plan.identifier))),
+        );
+    }
     for kernel in &manifest.kernels {
         let file = &kernel.code_object.file;
         if !manifest.files.contains_key(file) {
@@ -90,15 +98,21 @@ pub fn verify(directory: &Path) -> Result<Verified, CliError> {
     Ok(Verified { manifest, discrepancies: found })
 }
 
+/// A file of a bundle.
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, FileError> {
+    files::read_own(path, "a file of a bundle", MAX_FILE_BYTES)
+}
+
 fn discrepancy(file: &str, what: String) -> Discrepancy {
     Discrepancy { file: file.to_owned(), what }
 }
 
 /// The manifest against its own hash.
 fn check_manifest_hash(directory: &Path) -> Result<Option<Discrepancy>, CliError> {
-    let manifest = files::read(&directory.join(MANIFEST), "a bundle's manifest", MAX_FILE_BYTES)?;
+    let manifest =
+        files::read(&directory.join(MANIFEST), "a bundle's manifest", MAX_MANIFEST_BYTES)?;
     let expected = hash_line(&manifest);
-    let what = match files::read(&directory.join(MANIFEST_HASH), "a hash", MAX_FILE_BYTES) {
+    let what = match read_file(&directory.join(MANIFEST_HASH)) {
         Err(error) => error.to_string(),
         Ok(bytes) if bytes == expected.as_bytes() => return Ok(None),
         Ok(bytes) => format!(
@@ -120,6 +134,16 @@ fn check_listing(directory: &Path, manifest: &Manifest) -> Vec<Discrepancy> {
         .collect();
     strangers.sort();
     strangers.iter().map(|name| discrepancy(name, "is not in the manifest".to_owned())).collect()
+}
+
+/// Whether a name is one of a file in the bundle's own directory.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let mut components = Path::new(name).components();
+    let first = components.next();
+    first.is_some_and(|first| first.as_os_str() == name)
+        && components.next().is_none()
+        && !name.starts_with('.')
+        && !name.contains('\0')
 }
 
 /// What a file with the right hash should hold.
@@ -147,42 +171,12 @@ fn check_kernel(entry: &KernelEntry, bytes: &[u8]) -> Vec<Discrepancy> {
         Ok(kernel) => kernel,
         Err(error) => return vec![discrepancy(file, error.to_string())],
     };
-    let metadata = &kernel.metadata;
-    let compiled: Vec<(String, u32, u32)> = metadata
-        .explicit_args()
-        .map(|arg| (arg.name.clone().unwrap_or_default(), arg.offset, arg.size))
-        .collect();
-    let listed: Vec<(String, u32, u32)> =
-        entry.arguments.iter().map(|arg| (arg.name.clone(), arg.offset, arg.size)).collect();
-    let resources = &entry.resources;
-    let pairs = [
-        ("target", object.target.to_string(), entry.target.clone()),
-        ("SHA-256 of the code object", sha256(bytes), entry.code_object.sha256.clone()),
-        (
-            "SHA-256 of what is loaded",
-            object.loaded_bytes_sha256(),
-            entry.code_object.loaded_sha256.clone(),
-        ),
-        ("arguments", format!("{compiled:?}"), format!("{listed:?}")),
-        (
-            "LDS in bytes",
-            metadata.group_segment_fixed_size.to_string(),
-            resources.lds_bytes.to_string(),
-        ),
-        (
-            "scratch in bytes",
-            metadata.private_segment_fixed_size.to_string(),
-            resources.scratch_bytes.to_string(),
-        ),
-        ("vector registers", metadata.vgpr_count.to_string(), resources.vgprs.to_string()),
-        ("scalar registers", metadata.sgpr_count.to_string(), resources.sgprs.to_string()),
-        (
-            "workgroup",
-            format!("{:?}", metadata.reqd_workgroup_size.unwrap_or(entry.launch.workgroup)),
-            format!("{:?}", entry.launch.workgroup),
-        ),
-    ];
-    let differ = pairs.into_iter().filter(|(_, compiled, listed)| compiled != listed);
+    let pairs = identities(entry, &object, bytes)
+        .into_iter()
+        .chain([arguments(entry, &kernel.metadata)])
+        .chain(resources(entry, &kernel.metadata))
+        .chain(launches(entry, &kernel.metadata));
+    let differ = pairs.filter(|(_, compiled, listed)| compiled != listed);
     differ
         .map(|(what, compiled, listed)| {
             discrepancy(
@@ -191,4 +185,69 @@ fn check_kernel(entry: &KernelEntry, bytes: &[u8]) -> Vec<Discrepancy> {
             )
         })
         .collect()
+}
+
+/// What is compared, as the code object and as the manifest have it.
+type Pair = (&'static str, String, String);
+
+/// Who the kernel and its file are.
+fn identities(entry: &KernelEntry, object: &CodeObject, bytes: &[u8]) -> [Pair; 7] {
+    let listed = &entry.code_object;
+    [
+        ("target", object.target.to_string(), entry.target.clone()),
+        ("target id", object.features.target_id(object.target), entry.target_id.clone()),
+        ("identifier", format!("{}_{}", entry.kernel, object.target), entry.identifier.clone()),
+        ("version", object.abi_version.to_string(), listed.version.clone()),
+        ("size in bytes", bytes.len().to_string(), listed.bytes.to_string()),
+        ("SHA-256 of the code object", sha256(bytes), listed.sha256.clone()),
+        ("SHA-256 of what is loaded", object.loaded_bytes_sha256(), listed.loaded_sha256.clone()),
+    ]
+}
+
+/// Names, places and access of the arguments.
+fn arguments(entry: &KernelEntry, metadata: &KernelMetadata) -> Pair {
+    // What the compiler saw a kernel do with an argument; it does not tell of all.
+    let access = |arg: &KernelArg| arg.known_access().map(|access| access.word().to_owned());
+    let known: Vec<bool> = metadata.explicit_args().map(|arg| access(arg).is_some()).collect();
+    let compiled: Vec<_> = metadata
+        .explicit_args()
+        .map(|arg| (arg.name.clone().unwrap_or_default(), Some(arg.offset), arg.size, access(arg)))
+        .collect();
+    let listed = entry.arguments.iter().cloned().enumerate();
+    let listed: Vec<_> = listed
+        .map(|(index, arg)| {
+            let access = arg.access.filter(|_| known.get(index) == Some(&true));
+            (arg.name, arg.offset, arg.size, access)
+        })
+        .collect();
+    ("arguments", format!("{compiled:?}"), format!("{listed:?}"))
+}
+
+/// What the kernel needs of the hardware.
+fn resources(entry: &KernelEntry, metadata: &KernelMetadata) -> [Pair; 8] {
+    let listed = &entry.resources;
+    let pair = |what, compiled: u32, listed: u32| (what, compiled.to_string(), listed.to_string());
+    [
+        pair("LDS in bytes", metadata.group_segment_fixed_size, listed.lds_bytes),
+        pair("scratch in bytes", metadata.private_segment_fixed_size, listed.scratch_bytes),
+        pair("vector registers", metadata.vgpr_count, listed.vgprs),
+        pair("accumulation registers", metadata.agpr_count.unwrap_or(0), listed.agprs),
+        pair("scalar registers", metadata.sgpr_count, listed.sgprs),
+        pair("bytes of arguments", metadata.kernarg_segment_size, listed.kernarg_bytes),
+        pair("wave width", metadata.wavefront_size, listed.wave_width),
+        pair("largest workgroup", metadata.max_flat_workgroup_size, listed.max_workgroup),
+    ]
+}
+
+/// How it is launched, as far as the code object or the entry itself tells.
+fn launches(entry: &KernelEntry, metadata: &KernelMetadata) -> [Pair; 3] {
+    let launch = &entry.launch;
+    let idle = launch.grid.iter().filter(|f| f.unit.is_none() && f.per_unit != 0).count();
+    let workgroup = metadata.reqd_workgroup_size.unwrap_or(launch.workgroup);
+    let grid = launch.grid.map(|formula| formula.text(""));
+    [
+        ("workgroup", format!("{workgroup:?}"), format!("{:?}", launch.workgroup)),
+        ("grid, as text", format!("{grid:?}"), format!("{:?}", launch.grid_text)),
+        ("axes of a grid that grow with nothing", "0".to_owned(), idle.to_string()),
+    ]
 }

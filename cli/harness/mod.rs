@@ -64,9 +64,13 @@ pub fn execute(
     inputs: &Tensors,
 ) -> Result<Execution, CliError> {
     let plan = job.into().plan(problem)?;
-    let modules = code_objects.iter().map(|code_object| device.load(code_object));
-    let modules = modules.collect::<Result<Vec<_>, _>>()?;
-    let outcome = run_plan(device, &modules, &plan, inputs)?;
+    let mut modules = Vec::new();
+    for code_object in code_objects {
+        modules.push(device.load(code_object)?);
+    }
+    let outcome = run_plan(device, &modules, &plan, inputs);
+    modules.into_iter().try_for_each(|module| device.unload(module))?;
+    let outcome = outcome?;
     Ok(Execution { outputs: outcome.outputs, status: outcome.status, launches: outcome.launches })
 }
 

@@ -1,7 +1,7 @@
 //! Small kernels in assembly text, and how they are run: two pointers, one workgroup of one wave.
 
 use isa::Target;
-use runtime::{Arg, BufferAccess, BufferRequest, Device, Fill, LaunchDims};
+use runtime::{Arg, BufferAccess, BufferRequest, Device, Fill, Kernel, LaunchDims};
 
 use crate::error::CliError;
 
@@ -75,7 +75,18 @@ pub fn run(
     input: &[u32],
     n_output: usize,
 ) -> Result<Vec<u32>, CliError> {
-    let kernel = device.load(code_object)?.kernel(kernel)?;
+    let module = device.load(code_object)?;
+    let words = launch(device, &module.kernel(kernel)?, input, n_output);
+    device.unload(module)?;
+    words
+}
+
+fn launch(
+    device: &mut dyn Device,
+    kernel: &Kernel,
+    input: &[u32],
+    n_output: usize,
+) -> Result<Vec<u32>, CliError> {
     let bytes: Vec<u8> = input.iter().flat_map(|word| word.to_le_bytes()).collect();
     let mut allocate = |label, size_bytes| {
         let access = BufferAccess::ReadWrite;
@@ -86,7 +97,7 @@ pub fn run(
     device.write(&from, 0, &bytes)?;
     let workgroup = [device.target().wave_width(), 1, 1];
     let args = [Arg::Buffer(from.whole()), Arg::Buffer(to.whole())];
-    device.launch(&kernel, LaunchDims { grid: [1; 3], workgroup }, &args)?;
+    device.launch(kernel, LaunchDims { grid: [1; 3], workgroup }, &args)?;
     let bytes = device.read(&to.whole())?;
     let words = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
     device.free(from)?;

@@ -12,9 +12,10 @@ use runtime::hip::Library;
 use runtime::{Device, HipDevice};
 use serde::Serialize;
 
+use crate::backend::{Backend, Toolchain};
 use crate::error::CliError;
 use calibration::Calibration;
-use numeric::Numeric;
+use numeric::{NotCompiled, Numeric};
 
 /// The whole report.
 #[derive(Debug, Serialize)]
@@ -27,8 +28,12 @@ pub struct Qualification {
     pub passed: bool,
     /// Who answered.
     pub identity: Identity,
+    /// What made the code objects of the numeric lane.
+    pub toolchain: Toolchain,
     /// Library specs of the target, one default problem each, compared with float64.
     pub numeric: Vec<Numeric>,
+    /// Library specs that the back end refuses, with its words: neither passed nor failed.
+    pub not_compiled: Vec<NotCompiled>,
     /// Questions about the hardware.
     pub calibration: Vec<Calibration>,
 }
@@ -53,17 +58,11 @@ pub struct Identity {
     pub emulated: Option<String>,
     /// This program's version.
     pub wavesmith: &'static str,
-    /// The LLVM that made the code objects.
-    pub llvm: Option<String>,
-    /// The linker that did.
-    pub linker: Option<String>,
 }
 
 impl Identity {
     fn of(device: &HipDevice) -> Identity {
         let (library, identity) = (device.library(), device.identity());
-        let toolchain = emit::llvm::describe(&emit::llvm::Options::default()).ok();
-        let toolchain = toolchain.map(|report| report.toolchain);
         Identity {
             device: identity.name.clone(),
             target_id: identity.target_id.clone(),
@@ -73,8 +72,6 @@ impl Identity {
             driver_version: library.driver_version().map(|version| version.to_string()),
             emulated: library.emulated().map(str::to_owned),
             wavesmith: env!("CARGO_PKG_VERSION"),
-            llvm: toolchain.as_ref().map(|toolchain| toolchain.llvm.version.clone()),
-            linker: toolchain.and_then(|toolchain| toolchain.lld_version.ok()),
         }
     }
 }
@@ -96,12 +93,18 @@ pub fn open(number: i32, target: Option<isa::Target>) -> Result<HipDevice, CliEr
     }
 }
 
-/// Asks a device everything; `kernels` limits the numeric lane to specs whose file name contains it.
+/// Asks a device everything; `kernels` limits the numeric lane, whose code objects a back end makes, to specs whose file
+/// name contains it. The small kernels of the questions are assembly text.
 ///
 /// # Errors
 /// A kernel that cannot be compiled, or a device that fails.
-pub fn run(device: &mut HipDevice, kernels: Option<&str>) -> Result<Qualification, CliError> {
-    let numeric = numeric::run(device, kernels)?;
+pub fn run(
+    device: &mut HipDevice,
+    backend: Backend,
+    kernels: Option<&str>,
+) -> Result<Qualification, CliError> {
+    let toolchain = backend.toolchain("qualify")?;
+    let (numeric, not_compiled) = numeric::run(device, backend, kernels)?;
     let calibration = micro::run(device)?;
     let emulated = device.library().emulated().is_some();
     let passed = numeric.iter().all(|case| case.passed)
@@ -112,7 +115,9 @@ pub fn run(device: &mut HipDevice, kernels: Option<&str>) -> Result<Qualificatio
         evidence: if emulated { "emulated" } else { "hardware" },
         passed,
         identity: Identity::of(device),
+        toolchain,
         numeric,
+        not_compiled,
         calibration,
     })
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use specs::registry::LIBRARY;
 use specs::{Job, Spec};
 
+use crate::backend::Backend;
 use crate::cache;
 use crate::error::CliError;
 use crate::harness::{self, sha256};
@@ -34,31 +35,56 @@ pub struct Numeric {
     pub bits_unlike_emulator: Vec<String>,
 }
 
-/// Runs every library spec of the device's target, or those whose file name contains `kernels`.
+/// A spec without a code object.
+#[derive(Debug, Serialize)]
+pub struct NotCompiled {
+    /// The spec file of the library.
+    pub spec: &'static str,
+    /// What the back end says.
+    pub why: String,
+}
+
+/// Runs every library spec of the device's target, or those whose file name contains `kernels`; those that the GCN back
+/// end has no registers for are listed apart.
 ///
 /// # Errors
-/// A kernel that cannot be compiled, or a device that fails.
-pub fn run(device: &mut HipDevice, kernels: Option<&str>) -> Result<Vec<Numeric>, CliError> {
-    let mut cases = Vec::new();
+/// Any other kernel that cannot be compiled, or a device that fails.
+pub fn run(
+    device: &mut HipDevice,
+    backend: Backend,
+    kernels: Option<&str>,
+) -> Result<(Vec<Numeric>, Vec<NotCompiled>), CliError> {
+    let (mut cases, mut not_compiled) = (Vec::new(), Vec::new());
     for entry in LIBRARY {
         let spec = entry.spec()?;
         let wanted = kernels.is_none_or(|part| entry.file.contains(part));
-        if spec.target() == device.target() && wanted {
-            cases.push(case(device, entry.file, &spec)?);
+        if spec.target() != device.target() || !wanted {
+            continue;
+        }
+        match cache::code_object(&spec, backend) {
+            Ok(code_object) => cases.push(case(device, entry.file, &spec, &code_object)?),
+            Err(CliError::Gcn(error)) => {
+                not_compiled.push(NotCompiled { spec: entry.file, why: error.to_string() });
+            }
+            Err(error) => return Err(error),
         }
     }
-    Ok(cases)
+    Ok((cases, not_compiled))
 }
 
-fn case(device: &mut HipDevice, file: &'static str, spec: &Spec) -> Result<Numeric, CliError> {
+fn case(
+    device: &mut HipDevice,
+    file: &'static str,
+    spec: &Spec,
+    code_object: &[u8],
+) -> Result<Numeric, CliError> {
     let problem = spec.problem(&[] as &[&str])?;
     let job = Job::from(spec);
     let case = Case::generate(job, &problem, &Sample { gates: GateRange::Mixed, seed: 1 })?;
-    let code_object = cache::code_object(spec)?;
     let inputs = case.tensors()?;
-    let ran = harness::execute(device, &[&code_object], job, &problem, &inputs)?;
+    let ran = harness::execute(device, &[code_object], job, &problem, &inputs)?;
     let mut emulated = harness::emulated(spec.target());
-    let expected = harness::execute(&mut emulated, &[&code_object], job, &problem, &inputs)?;
+    let expected = harness::execute(&mut emulated, &[code_object], job, &problem, &inputs)?;
     let differ =
         ran.outputs.iter().filter(|(name, bytes)| expected.outputs.get(*name) != Some(*bytes));
     let bits_unlike_emulator = differ.map(|(name, _)| name.clone()).collect();
@@ -68,7 +94,7 @@ fn case(device: &mut HipDevice, file: &'static str, spec: &Spec) -> Result<Numer
     Ok(Numeric {
         spec: file,
         kernel: spec.name(),
-        code_object_sha256: sha256(&code_object),
+        code_object_sha256: sha256(code_object),
         passed: !outputs.is_empty()
             && ran.trouble().is_none()
             && outputs.values().all(|verdict| verdict.passed),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use crate::backend::Backend;
 use crate::bundle::{self, Source, verify};
 use crate::error::{CliError, Outcome};
 use crate::{pipeline, report};
@@ -20,6 +21,9 @@ pub struct Args {
     /// Directory to write, made if it does not exist
     #[arg(short, long, value_name = "DIR", required = true)]
     output: Option<PathBuf>,
+    /// Back end that makes the code
+    #[arg(long, value_enum, default_value_t = Backend::Llvm)]
+    backend: Backend,
     /// Do not run each kernel on the emulator first; the manifest then has no evidence of that
     #[arg(long)]
     no_emulate: bool,
@@ -54,7 +58,7 @@ fn make(args: &Args, output: &std::path::Path, json: bool) -> Result<Outcome, Cl
         let spec = pipeline::legal_spec(path)?;
         sources.push(Source { file: path.display().to_string(), spec });
     }
-    let files = bundle::make(&sources, !args.no_emulate)?;
+    let files = bundle::make(&sources, args.backend, !args.no_emulate)?;
     bundle::write(output, &files)?;
     let manifest = crate::harness::sha256(&files[bundle::MANIFEST]);
     if json {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use specs::Spec;
 
+use crate::backend::Backend;
 use crate::error::{CliError, Outcome};
 use crate::{files, pipeline, report};
 
@@ -39,43 +39,6 @@ enum Format {
     Asm,
     /// HSA code object
     Hsaco,
-}
-
-/// The back ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Backend {
-    /// LLVM, in its worker process
-    Llvm,
-    /// The GCN back end, in pure Rust
-    Gcn,
-}
-
-impl Backend {
-    /// The name of the option's value.
-    pub fn name(self) -> &'static str {
-        match self {
-            Backend::Llvm => "llvm",
-            Backend::Gcn => "gcn",
-        }
-    }
-
-    fn assembly(self, spec: &Spec) -> Result<String, CliError> {
-        match self {
-            Backend::Llvm => Ok(pipeline::compile(spec)?.assembly),
-            Backend::Gcn => Ok(pipeline::compile_gcn(spec)?.assembly),
-        }
-    }
-
-    /// The code object of a legal spec.
-    ///
-    /// # Errors
-    /// What the back end says.
-    pub fn code_object(self, spec: &Spec) -> Result<Vec<u8>, CliError> {
-        match self {
-            Backend::Llvm => Ok(pipeline::compile(spec)?.code_object),
-            Backend::Gcn => Ok(pipeline::compile_gcn(spec)?.code_object),
-        }
-    }
 }
 
 /// Writes the artefact.

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use isa::Target;
 
+use crate::backend::{Backend, Toolchain};
 use crate::error::{CliError, Outcome};
 use crate::qualify::calibration::{Answer, Calibration};
+use crate::qualify::numeric::NotCompiled;
 use crate::qualify::{self, Qualification};
 use crate::{files, report};
 
@@ -18,6 +20,9 @@ pub struct Args {
     /// Refuse a device of any other target
     #[arg(long)]
     target: Option<Target>,
+    /// Back end that makes the code of the library specs
+    #[arg(long, value_enum, default_value_t = Backend::Llvm)]
+    backend: Backend,
     /// Only library specs whose file name contains this
     #[arg(long, value_name = "PART")]
     kernels: Option<String>,
@@ -35,7 +40,7 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     if let Some(path) = &args.output {
         files::check_writable(path)?;
     }
-    let qualification = qualify::run(&mut device, args.kernels.as_deref())?;
+    let qualification = qualify::run(&mut device, args.backend, args.kernels.as_deref())?;
     if let Some(path) = &args.output {
         let mut text = serde_json::to_string_pretty(&qualification).map_err(CliError::Json)?;
         text.push('\n');
@@ -50,19 +55,20 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
 
 fn text(qualification: &Qualification) -> String {
     let Qualification { evidence, passed, identity, numeric, calibration, .. } = qualification;
+    let Toolchain { backend, llvm, linker, sources } = &qualification.toolchain;
     let warning = match &identity.emulated {
         Some(words) => format!("EMULATED: this says nothing about a GPU ({words})\n"),
         None => String::new(),
     };
     let mut out = format!(
-        "{warning}device {} ({}), HIP {}, driver {}, {}\nLLVM {}, {}\n",
+        "{warning}device {} ({}), HIP {}, driver {}, {}\nback end {backend}, sources {sources}, LLVM {}, {}\n",
         identity.device,
         identity.target_id,
         identity.hip_version,
         identity.driver_version.as_deref().unwrap_or("unknown"),
         identity.library,
-        identity.llvm.as_deref().unwrap_or("none"),
-        identity.linker.as_deref().unwrap_or("no linker"),
+        llvm.as_deref().unwrap_or("none"),
+        linker.as_deref().unwrap_or("no linker"),
     );
     for case in numeric {
         let word = if case.passed { "pass" } else { "FAIL" };
@@ -72,11 +78,15 @@ fn text(qualification: &Qualification) -> String {
         };
         out.push_str(&format!("{word}: {}, {unlike}\n", case.spec));
     }
+    for NotCompiled { spec, why } in &qualification.not_compiled {
+        out.push_str(&format!("not compiled: {spec}: {why}\n"));
+    }
     calibration.iter().for_each(|asked| out.push_str(&answer(asked)));
     let verdict = if *passed { "passed" } else { "FAILED" };
     out.push_str(&format!(
-        "{verdict} ({evidence}): {} kernels, {} questions\n",
+        "{verdict} ({evidence}): {} kernels, {} not compiled, {} questions\n",
         numeric.len(),
+        qualification.not_compiled.len(),
         calibration.len()
     ));
     out

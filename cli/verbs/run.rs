@@ -13,12 +13,12 @@ use runtime::LaunchReport;
 use serde::Serialize;
 use specs::{Job, Problem, Spec, StatusBit, StatusWord};
 
+use crate::backend::Backend;
 use crate::emulate::stats::Counts;
 use crate::error::{CliError, Outcome};
 use crate::harness::conditions::Conditions;
 use crate::harness::devices::{AnyDevice, DeviceKind};
 use crate::harness::{self, tensor_file};
-use crate::verbs::emit::Backend;
 use crate::{cache, pipeline, report};
 
 /// Arguments of `run`.
@@ -180,11 +180,7 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let Work { job, problem } = work(args)?;
     args.numerics.check(job.target()).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
     let prepared = prepare(args, &job, problem)?;
-    // The GCN back end is faster than looking for a file.
-    let build = |spec: &Spec| match args.backend {
-        Backend::Llvm => cache::code_object(spec),
-        Backend::Gcn => args.backend.code_object(spec),
-    };
+    let build = |spec: &Spec| cache::code_object(spec, args.backend);
     let objects: Vec<Vec<u8>> = job.specs().iter().map(build).collect::<Result<_, CliError>>()?;
     let mut device = AnyDevice::open(args.device, job.target(), args.options())?;
     let outcome = harness::execute(

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::descriptor::{DESCRIPTOR_ALIGN, DESCRIPTOR_BYTES, ENTRY_ALIGN, KernelDescriptor};
 use crate::dynamic::Symbol;
 use crate::error::Problem;
-use crate::metadata::KernelMetadata;
+use crate::metadata::{KernelMetadata, ValueKind};
 use crate::near::nearest;
 use crate::segment::{Segment, bytes_at};
 
@@ -240,7 +240,10 @@ fn check_metadata(target: Target, kernel: &KernelMetadata, problems: &mut Vec<Pr
     check_args(kernel, problems);
 }
 
-/// Reports arguments that overlap or leave the kernarg segment.
+/// Bytes of a pointer to global memory (AMDGPUUsage, "Address Spaces").
+const POINTER_BYTES: u32 = 8;
+
+/// Reports arguments that overlap or leave the kernarg segment, and pointers of another size than pointers have.
 fn check_args(kernel: &KernelMetadata, problems: &mut Vec<Problem>) {
     let limit = u64::from(kernel.kernarg_segment_size);
     let mut end = 0;
@@ -249,6 +252,10 @@ fn check_args(kernel: &KernelMetadata, problems: &mut Vec<Problem>) {
         if start < end {
             let rule = format!("but the argument before it ends at {end}");
             problems.push(refusal(&kernel.name, "offset of an argument in bytes", start, rule));
+        }
+        if arg.value_kind == ValueKind::GlobalBuffer && arg.size != POINTER_BYTES {
+            let rule = format!("a global_buffer has {POINTER_BYTES}");
+            problems.push(refusal(&kernel.name, "size of an argument in bytes", size, rule));
         }
         end = start + size;
         if end > limit || size == 0 {

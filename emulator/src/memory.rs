@@ -225,6 +225,8 @@ impl Memory {
                 }
             }
         }
+        // Segments lie where the image wants them; what comes next is aligned again.
+        self.next_address = self.next_address.next_multiple_of(ALIGN_BYTES);
         Ok((base, ids))
     }
 

@@ -351,6 +351,10 @@ static void unloads(void) {
     RIGHT(hipModuleLoadData(&m, object));
     RIGHT(hipMemGetInfo(&after, &total));
     if (after >= before) _exit(1);
+    void *p;
+    RIGHT(hipMalloc(&p, 100 + i));
+    if ((uintptr_t)p % 256) _exit(1);
+    RIGHT(hipFree(p));
     RIGHT(hipModuleUnload(m));
   }
   RIGHT(hipMemGetInfo(&after, &total));

@@ -78,6 +78,8 @@ pub enum PlanProblem {
     MissingInput { tensor: String, expected_bytes: u64, dims: Vec<u64> },
     #[error("'{got}' is no tensor of the plan, which has {}{}", .known.join(", "), hint(.nearest))]
     UnknownInput { got: String, known: Vec<String>, nearest: Option<String> },
+    #[error("tensor '{tensor}' is declared twice")]
+    TensorTwice { tensor: String },
     #[error("tensor '{tensor}' is written by the plan and takes no input")]
     InputForOutput { tensor: String },
     #[error("tensor '{tensor}' has {got_bytes} bytes, dims {dims:?} take {expected_bytes} bytes")]
@@ -155,6 +157,10 @@ pub fn check_inputs(plan: &LaunchPlan, inputs: &Tensors) -> Vec<PlanProblem> {
         plan.tensors.iter().filter(|tensor| !aligned(tensor))
     {
         problems.push(PlanProblem::Alignment { tensor: name.clone(), got: *align_bytes });
+    }
+    let mut names = std::collections::BTreeSet::new();
+    for tensor in plan.tensors.iter().filter(|tensor| !names.insert(&tensor.name)) {
+        problems.push(PlanProblem::TensorTwice { tensor: tensor.name.clone() });
     }
     for got in inputs.keys().filter(|name| plan.tensor(name).is_none()) {
         let known: Vec<String> = plan.tensors.iter().map(|tensor| tensor.name.clone()).collect();

@@ -107,14 +107,14 @@ impl TensorDecl {
         self.access != Access::WriteOnly && !is_own
     }
 
-    /// Number of elements.
+    /// Number of elements; a plan from a file may have as many as no memory holds.
     pub fn elements(&self) -> u64 {
-        self.dims.iter().product()
+        self.dims.iter().copied().fold(1, u64::saturating_mul)
     }
 
     /// Size in bytes.
     pub fn size_bytes(&self) -> u64 {
-        self.elements() * self.element.size_bytes()
+        self.elements().saturating_mul(self.element.size_bytes())
     }
 }
 

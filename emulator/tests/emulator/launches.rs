@@ -152,6 +152,17 @@ fn an_unloaded_object_gives_back_its_memory_and_is_named() {
 }
 
 #[test]
+fn buffers_are_aligned_as_those_of_a_gpu_also_after_code() {
+    let (mut machine, _, object) = machine();
+    for size in [1, 100, 256, 1000] {
+        machine.load(&object).expect("loads");
+        let memory = machine.memory_mut();
+        let buffer = memory.allocate("buffer", size, Access::ReadWrite).expect("room");
+        assert!(memory.address(buffer).expect("live").is_multiple_of(256), "{size} bytes");
+    }
+}
+
+#[test]
 fn memory_that_nobody_touches_costs_the_host_nothing() {
     let options = Options { memory_limit_bytes: 1 << 40, ..Options::default() };
     let mut memory = Machine::new(TARGET, options);

@@ -213,6 +213,18 @@ pub enum PrepareError {
         /// The arguments there are.
         names: Vec<String>,
     },
+    /// An argument that was looked up in a launch of another kernel.
+    #[error(
+        "kernel '{kernel}' has {expected} arguments, none of number {got}: look arguments up in the launch they are for"
+    )]
+    ForeignArgument {
+        /// The kernel.
+        kernel: String,
+        /// The argument's number, from 0.
+        got: usize,
+        /// Arguments that the kernel has.
+        expected: usize,
+    },
     /// A pointer for a value, or a value for a pointer.
     #[error("kernel '{kernel}', argument '{argument}' takes {expected}, got {got}")]
     Kind {

@@ -8,6 +8,7 @@ use hip_abi::Version;
 
 use crate::hip::binding::{Api, Missing};
 use crate::hip::error::HipError;
+use crate::hip::whole;
 
 /// Names a HIP library, or the directory that has one; then nothing else is tried. The only way to the emulated one.
 pub const LIBRARY_VARIABLE: &str = "WAVESMITH_HIP";
@@ -114,6 +115,10 @@ impl Search {
 }
 
 fn open(name: &OsStr, step: &'static str) -> Result<Library, String> {
+    // A name without a folder is the loader's to find.
+    if Path::new(name).components().count() > 1 {
+        whole::check(Path::new(name))?;
+    }
     let api = match Api::open(name) {
         Ok(Ok(api)) => api,
         Ok(Err(Missing(symbol))) => {

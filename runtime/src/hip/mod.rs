@@ -18,6 +18,7 @@ pub mod library;
 pub mod object;
 pub mod prepared;
 mod streams;
+mod whole;
 
 pub use device::HipDevice;
 pub use error::{HipError, LoadRefused, PrepareError};

@@ -103,10 +103,10 @@ impl PreparedLaunch {
         argument: ArgumentId,
         pointer: DevicePointer,
     ) -> Result<(), PrepareError> {
-        let (slot, DevicePointer(address)) = (&self.slots[argument.0], pointer);
+        let (slot, DevicePointer(address)) = (self.slot(argument)?, pointer);
         let (kernel, argument_name) = (self.function.name(), &slot.name);
         if slot.kind != ValueKind::GlobalBuffer {
-            return Err(self.wrong_kind(argument, "a pointer".to_owned()));
+            return Err(self.wrong_kind(slot, "a pointer".to_owned()));
         }
         if address == 0 {
             let (kernel, argument) = (kernel.to_owned(), argument_name.clone());
@@ -130,12 +130,21 @@ impl PreparedLaunch {
     /// # Errors
     /// The argument is a pointer, or of another width.
     pub fn set_value(&mut self, argument: ArgumentId, bytes: &[u8]) -> Result<(), PrepareError> {
-        let slot = &self.slots[argument.0];
+        let slot = self.slot(argument)?;
         if slot.kind != ValueKind::ByValue || slot.size != bytes.len() {
-            return Err(self.wrong_kind(argument, format!("a value of {} bytes", bytes.len())));
+            return Err(self.wrong_kind(slot, format!("a value of {} bytes", bytes.len())));
         }
         self.put(argument, bytes);
         Ok(())
+    }
+
+    /// The place of an argument, which may have been looked up in a launch of another kernel.
+    fn slot(&self, argument: ArgumentId) -> Result<&Slot, PrepareError> {
+        self.slots.get(argument.0).ok_or_else(|| PrepareError::ForeignArgument {
+            kernel: self.function.name().to_owned(),
+            got: argument.0,
+            expected: self.slots.len(),
+        })
     }
 
     fn put(&mut self, argument: ArgumentId, bytes: &[u8]) {
@@ -144,8 +153,7 @@ impl PreparedLaunch {
         self.kernarg[slot.offset..slot.offset + slot.size].copy_from_slice(bytes);
     }
 
-    fn wrong_kind(&self, argument: ArgumentId, got: String) -> PrepareError {
-        let slot = &self.slots[argument.0];
+    fn wrong_kind(&self, slot: &Slot, got: String) -> PrepareError {
         let expected = match slot.kind {
             ValueKind::GlobalBuffer => "a pointer".to_owned(),
             _ => format!("a value of {} bytes", slot.size),

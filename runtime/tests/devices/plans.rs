@@ -190,6 +190,22 @@ fn inputs_that_do_not_fit() {
 }
 
 #[test]
+fn plans_from_elsewhere_that_declare_too_much() {
+    let mut twice = plan();
+    twice.tensors.push(twice.tensors[0].clone());
+    refused(&twice, &inputs(), &["tensor 'x' is declared twice"]);
+    let mut endless = plan();
+    endless.tensors[0].dims = vec![u64::MAX, 3, 1 << 40];
+    refused(
+        &endless,
+        &inputs(),
+        &[
+            "tensor 'x' has 768 bytes, dims [18446744073709551615, 3, 1099511627776] take 18446744073709551615 bytes",
+        ],
+    );
+}
+
+#[test]
 fn slots_that_the_kernel_would_trust() {
     let mut inputs = inputs();
     inputs.insert("slots".to_owned(), slots(&[3, 1, 3]));

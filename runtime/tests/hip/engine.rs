@@ -82,11 +82,16 @@ fn a_launch_allocates_nothing_and_can_be_captured() {
         let plan = &mut captured.plan;
         let graph = captured.stream.capture(|stream| plan.launch(stream)).unwrap();
         assert_eq!(captured.results(), before, "a capture runs nothing");
+        // The graph has the arguments of the capture, whatever is bound afterwards.
+        let elsewhere = buffer(&mut captured.device, "elsewhere", &[0; 768]);
+        let address = captured.device.address(&elsewhere).unwrap();
+        captured.plan.bind("y", DevicePointer(address)).unwrap();
         for _ in 0..3 {
             graph.launch(&captured.stream).unwrap();
         }
         assert_ne!(captured.results(), before);
         assert_eq!(captured.results(), expected);
+        assert_eq!(captured.device.read(&elsewhere.whole()).unwrap(), [0; 768]);
     });
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use hip_abi::Code;
 use isa::Target;
-use wavesmith_runtime::hip::{DevicePointer, HipError, Library, PreparedLaunch};
+use wavesmith_runtime::hip::{ArgumentId, DevicePointer, HipError, Library, PreparedLaunch};
 use wavesmith_runtime::{
     Arg, Buffer, BufferAccess, BufferRequest, Device, DeviceError, Fill, HipDevice, Kernel,
     LaunchDims,
@@ -96,9 +96,22 @@ fn loads(target: Target) {
     says(device.load(&changed(8, 2)), &["EI_ABIVERSION is 2", "3 (v5)"]);
     says(device.load(&changed(48, 0x4c)), &["0x4c", "gfx950 (0x4f)"]);
     says(device.load(&changed(18, 62)), &["e_machine is 62", "224"]);
+    says(
+        device.load(&with_short_pointer(right)),
+        &["size of an argument", "4", "global_buffer has 8"],
+    );
     says(device.load(&without_descriptor(right)), &["update_slots.kd", "update_slots.kx"]);
     let undefined = include_bytes!("../../../codeobj/tests/fixtures/undefined_gfx1100_v5.hsaco");
     says(device.load(undefined), &["undefined symbol", "--no-undefined"]);
+}
+
+/// The first argument, a pointer, with half of its size in the metadata.
+fn with_short_pointer(right: &[u8]) -> Vec<u8> {
+    let size = b"\xa5.size\x08";
+    let at = right.windows(size.len()).position(|window| window == size).unwrap();
+    let mut bytes = right.to_vec();
+    bytes[at + size.len() - 1] = 4;
+    bytes
 }
 
 /// The descriptor's symbol under another name, as a linker script can leave it.
@@ -219,6 +232,7 @@ fn prepared(target: Target) {
     says(over, &[&(limit + 4).to_string(), &limit.to_string()]);
     let mut launch = PreparedLaunch::new(device, &kernel, DIMS, 0, 16).unwrap();
     says(launch.argument("scale"), &["'scale'", "factor"]);
+    says_of_another_launch(device, launch.argument("factor").unwrap());
     let (x, factor) = (launch.argument("x").unwrap(), launch.argument("factor").unwrap());
     says(launch.set_pointer(x, DevicePointer(0)), &["'x'", "null"]);
     says(launch.set_pointer(x, DevicePointer(0x1008)), &["0x1008", "16 bytes"]);
@@ -230,6 +244,20 @@ fn prepared(target: Target) {
     says(launch.set_grid([0, 1, 1]), &["[0, 1, 1]"]);
     let allocated = device.stream().capture(|_| Library::find()?.memory_info().map(|_| ()));
     allocated.unwrap();
+}
+
+/// An argument that was looked up elsewhere: here in a kernel of five arguments, for one of three.
+fn says_of_another_launch(device: &mut HipDevice, fifth: ArgumentId) {
+    let object: &[u8] = match device.target() {
+        Target::Gfx950 => include_bytes!("../../../codeobj/tests/fixtures/kernels_gfx950_v5.hsaco"),
+        Target::Gfx1100 => {
+            include_bytes!("../../../codeobj/tests/fixtures/kernels_gfx1100_v5.hsaco")
+        }
+    };
+    let kernel = device.load(object).unwrap().kernel("modes").unwrap();
+    let mut launch = PreparedLaunch::new(device, &kernel, DIMS, 0, 16).unwrap();
+    says(launch.set_value(fifth, &[0; 4]), &["'modes'", "3 arguments", "number 4"]);
+    says(launch.set_pointer(fifth, DevicePointer(0x1000)), &["'modes'", "3 arguments"]);
 }
 
 #[test]
