@@ -109,7 +109,7 @@ fn examine() -> Health {
         Err(cause) => health.missing.push(Missing {
             what: "LLVM worker",
             why: cause.to_string(),
-            cost: "run, emit and golden lack their default back end; --backend gcn of run and emit works, as do check, \
+            cost: "run, emit and golden lack their default back end; --backend gcn of run, emit and bundle works, as do check, \
                    list, inspect and disasm",
         }),
     }
