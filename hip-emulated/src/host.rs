@@ -2,7 +2,7 @@
 //!
 //! Linux reads a process's memory for it through `/proc/self/mem`, which refuses addresses that nothing is mapped at, and
 //! lists in `/proc/self/maps` what may be done where. Both are asked anew each time: a child of `fork` has a memory of its
-//! own. Where they cannot be opened every address counts as valid, as in HIP.
+//! own. Where they cannot be read every address counts as valid, as in HIP.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -28,12 +28,20 @@ impl Use {
     }
 }
 
+/// This process's memory as a file, where it can be read that way: some sandboxes open it and give nothing.
+fn memory() -> Option<File> {
+    let memory = File::open("/proc/self/mem").ok()?;
+    let (known, mut seen) = ([0x5a_u8], [0]);
+    memory.read_exact_at(&mut seen, known.as_ptr() as u64).ok()?;
+    (seen == known).then_some(memory)
+}
+
 /// Bytes of the caller. `None` where Linux does not let them be read this way: then they must be trusted.
 ///
 /// # Errors
 /// Some of them are at addresses where there is nothing.
 pub(crate) fn read(address: usize, size: usize, what: &str) -> Done<Option<Vec<u8>>> {
-    let Ok(memory) = File::open("/proc/self/mem") else { return Ok(None) };
+    let Some(memory) = memory() else { return Ok(None) };
     let nothing = |at: usize| {
         let words = format!("{what}: {size} bytes at {address:#x}, nothing can be read at {at:#x}");
         Failure::new(Code::InvalidValue, words)
@@ -60,7 +68,7 @@ pub(crate) fn read(address: usize, size: usize, what: &str) -> Done<Option<Vec<u
 /// # Errors
 /// Nothing can be read there, or there is no zero.
 pub(crate) fn read_text(address: usize) -> Done<Option<Vec<u8>>> {
-    let Ok(memory) = File::open("/proc/self/mem") else { return Ok(None) };
+    let Some(memory) = memory() else { return Ok(None) };
     let mut bytes = vec![0; MAX_TEXT_BYTES];
     let read = memory.read_at(&mut bytes, address as u64).unwrap_or(0);
     match bytes[..read].iter().position(|byte| *byte == 0) {
