@@ -205,7 +205,7 @@ mod tests {
             let workspace = WorkspaceEntry::of(&split);
             let [tile, _] = split.specs();
             for tokens in [0_u32, 1, 31, 64, 1000] {
-                let problem = tile.problem(&[format!("tokens={tokens}")]).unwrap();
+                let problem = Job::Split(split).problem(&[format!("tokens={tokens}")]).unwrap();
                 let plan = split.plan(&problem).unwrap();
                 let chunks = tokens.div_ceil(split.tile.common.chunk);
                 let declared = plan.tensors.iter().filter(|tensor| tensor.role == Role::Workspace);
@@ -227,6 +227,6 @@ mod tests {
             assert!(first, "every tensor of the workspace grows with chunks");
             n_plans += 1;
         }
-        assert!(n_plans >= 8, "{n_plans} plans");
+        assert!(n_plans >= 4, "{n_plans} plans");
     }
 }
