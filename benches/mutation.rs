@@ -1,5 +1,5 @@
 //! Mutation proof of the whole library: every wait, barrier, cache operation and no-op of each kernel taken
-//! away or weakened, one at a time. Prints what was caught, lists what is redundant and why, and fails on
+//! away or weakened, rows of LDS moved together and apart, one at a time. Prints what was caught, lists what is redundant and why, and fails on
 //! mutants that nothing explains. Takes minutes; `tests/mutation.rs` and `tests/chunk_prefill/` run a sample. An argument
 //! that is a part of a file's or kernel's name leaves the others out.
 

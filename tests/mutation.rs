@@ -5,8 +5,9 @@ use std::path::Path;
 use wavesmith::mutation::prove_spec;
 use wavesmith::pipeline;
 
-/// One of each family, state layout and reduction, and both targets of the first; the sizes of their problems.
-const SAMPLE: [(&str, &str); 10] = [
+/// One of each family, state layout and reduction, and both targets of the first; two kernels of chunked prefill, whose third
+/// is in `tests/chunk_prefill/`; the sizes of their problems. Spec files by their place from the library.
+const SAMPLE: [(&str, &str); 12] = [
     ("kda_decode_gfx950.toml", "batch=1"),
     ("kda_decode_gfx1100.toml", "batch=1"),
     ("gdn_decode_v_first_gfx1100.toml", "batch=1"),
@@ -17,12 +18,14 @@ const SAMPLE: [(&str, &str); 10] = [
     ("gdn_recurrent_serial_gfx1100.toml", "lengths=2,0,1"),
     ("conv_chunk_bias_gfx950.toml", "lengths=39,0,1"),
     ("conv_chunk_plain_gfx1100.toml", "lengths=9,0,1"),
+    ("../../tests/data/specs/kda_varlen_tile_gfx950.toml", "lengths=21"),
+    ("../../tests/data/specs/kda_varlen_scan_gfx950.toml", "lengths=33"),
 ];
 
 #[test]
 fn every_mutant_is_caught_or_shown_redundant() {
     let mut unexplained = Vec::new();
-    let mut n_dependency_waits = 0;
+    let (mut n_dependency_waits, mut n_pitches) = (0, 0);
     for (file, sizes) in SAMPLE {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/library").join(file);
         let spec = pipeline::legal_spec(&path).unwrap();
@@ -33,6 +36,7 @@ fn every_mutant_is_caught_or_shown_redundant() {
             proof.caught(),
             proof.redundant().count()
         );
+        n_pitches += proof.verdicts.iter().filter(|(name, _)| name.contains(": pitch ")).count();
         for (name, reason) in proof.redundant() {
             println!("  {name}: {reason}");
         }
@@ -45,5 +49,6 @@ fn every_mutant_is_caught_or_shown_redundant() {
         n_dependency_waits > 0,
         "no kernel of gfx1100 waits for results of vector instructions"
     );
+    assert!(n_pitches > 0, "no kernel has rows of LDS whose pitch is a constant");
     assert!(unexplained.is_empty(), "nothing explains\n{}", unexplained.join("\n"));
 }

@@ -4,11 +4,13 @@
 //! cannot be replaced by one, which would keep a wait state: it goes to the beginning of its basic block, and
 //! what stood between moves towards what follows.
 
-use std::collections::BTreeSet;
+mod pitch;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use codeobj::{CodeObject, CodeObjectError, UnknownKernel};
-use isa::table::{Buffer, Control};
+use isa::table::{Buffer, Control, Lane};
 use isa::waits::{DEP_COUNTS, WaitCounts};
 use isa::{Inst, Op, Operand, Target};
 
@@ -57,6 +59,13 @@ pub enum Change {
     Barrier,
     /// A write-back or an invalidation of a cache is gone.
     Cache,
+    /// Rows of LDS lie nearer to each other, or farther.
+    Pitch {
+        /// What an address grows by in the kernel.
+        from: u32,
+        /// In the mutant.
+        to: u32,
+    },
     /// A no-op waits for fewer states.
     Nop {
         /// States that it waits for in the kernel.
@@ -80,6 +89,8 @@ pub struct Mutant {
     pub neighbours: [String; 2],
     /// Whether only no-ops stand from here to the first instruction of a loop, at the start of a line of 64 bytes.
     pub aligns: bool,
+    /// Whether it stands between two SGPRs that go to lanes of one VGPR.
+    pub splits_spill: bool,
     /// The changed file.
     pub code_object: Vec<u8>,
 }
@@ -109,19 +120,29 @@ struct Original<'f> {
 /// The object cannot be read, or lacks the kernel.
 pub fn mutants(code_object: &[u8], kernel: &str) -> Result<Vec<Mutant>, MutationError> {
     let original = Original::read(code_object, kernel)?;
-    let mut seen = std::collections::BTreeMap::new();
+    let pitches = original.pitches();
+    let mut seen = BTreeMap::new();
     let mut all = Vec::new();
     for index in 0..original.places.len() {
         let mnemonic = original.mnemonic(Some(index));
         let number: &mut usize = seen.entry(mnemonic.clone()).or_default();
         *number += 1;
-        for (change, file) in original.changes(index) {
+        let of_pitch = pitches.iter().filter(|constant| constant.place == index);
+        let pitches = of_pitch.flat_map(|constant| original.other_pitches(*constant));
+        for (change, file) in original.changes(index).into_iter().chain(pitches) {
             let name = format!("{mnemonic} #{number}: {}", describe(change));
             let address = original.address + original.places[index].bytes.start as u64;
             let neighbours = [index.checked_sub(1), Some(index + 1)];
             let neighbours = neighbours.map(|index| original.mnemonic(index));
-            let aligns = original.aligns(index);
-            all.push(Mutant { name, address, change, neighbours, aligns, code_object: file });
+            all.push(Mutant {
+                name,
+                address,
+                change,
+                neighbours,
+                aligns: original.aligns(index),
+                splits_spill: original.splits_spill(index),
+                code_object: file,
+            });
         }
     }
     Ok(all)
@@ -133,6 +154,7 @@ fn describe(change: Change) -> String {
             format!("{counter} {from} to {to}")
         }
         Change::Barrier | Change::Cache => "deleted".to_owned(),
+        Change::Pitch { from, to } => format!("pitch {from} to {to}"),
         Change::Nop { from, to } => format!("{from} to {to} wait states"),
     }
 }
@@ -179,6 +201,18 @@ impl<'f> Original<'f> {
         self.targets.contains(&end) && (self.address + end as u64).is_multiple_of(64)
     }
 
+    /// Whether an SGPR goes to a lane behind the no-op at `index`, and another one to a lane of the same VGPR went less
+    /// than two wait states before it, as in spills of several registers.
+    fn splits_spill(&self, index: usize) -> bool {
+        let spill = |index: usize| {
+            let inst = &self.places.get(index)?.inst;
+            (inst.op == Op::Lane(Lane::VWritelaneB32)).then_some(inst.operands)
+        };
+        let Some([to, from, ..]) = spill(index + 1) else { return false };
+        let before = (1..=2).filter_map(|back| spill(index.checked_sub(back)?));
+        before.into_iter().any(|[first_to, first_from, ..]| first_to == to && first_from != from)
+    }
+
     fn changes(&self, index: usize) -> Vec<(Change, Vec<u8>)> {
         let place = &self.places[index];
         match place.inst.op {
@@ -209,9 +243,14 @@ impl<'f> Original<'f> {
     }
 
     fn with_immediate(&self, place: &Place, immediate: u16) -> Vec<u8> {
+        self.with_bytes(place, &immediate.to_le_bytes())
+    }
+
+    /// The file with other bytes at the beginning of an instruction.
+    fn with_bytes(&self, place: &Place, bytes: &[u8]) -> Vec<u8> {
         let mut file = self.file.to_vec();
         let at = self.offset + place.bytes.start;
-        file[at..at + 2].copy_from_slice(&immediate.to_le_bytes());
+        file[at..at + bytes.len()].copy_from_slice(bytes);
         file
     }
 

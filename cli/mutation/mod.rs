@@ -1,6 +1,6 @@
-//! Mutation proof: a kernel whose waits, barriers, cache operations and no-ops are each taken away or weakened,
-//! one at a time. The emulator must catch every such mutant, by a fault, a finding or other numbers, or it must
-//! be shown that what was taken away did nothing.
+//! Mutation proof: a kernel whose waits, barriers, cache operations and no-ops are each taken away or weakened, and whose
+//! rows of LDS are moved together or apart, one at a time. The emulator must catch every such mutant, by a fault, a
+//! finding, other numbers or more bank conflicts, or it must be shown that what was changed did nothing.
 //!
 //! [`change::mutants`] makes the mutants of any code object; [`prove`] runs them with a closure that knows
 //! the launch, and sorts them; what no run told apart, the static rules may. What makes a mutant redundant is
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use codeobj::CodeObject;
-use emulator::Report;
+use emulator::{Report, Traffic};
 
 pub use spec::prove_spec;
 
@@ -39,6 +39,18 @@ impl Run {
         waits
     }
 
+    /// Clocks of LDS that bank conflicts add, modelled.
+    fn conflict_clocks(&self) -> u64 {
+        let details = self.reports.iter().filter_map(|report| report.stats.detail.as_ref());
+        let of = |traffic: &Traffic| {
+            [traffic.lds_reads, traffic.lds_writes, traffic.lds_atomics]
+                .iter()
+                .map(|lds| lds.conflict_clocks)
+                .sum::<u64>()
+        };
+        details.map(|detail| of(&detail.traffic)).sum()
+    }
+
     fn has_one_wave_a_workgroup(&self) -> bool {
         self.reports.iter().all(|report| report.stats.waves == report.stats.workgroups)
     }
@@ -53,6 +65,8 @@ pub enum Evidence {
     Finding(emulator::Rule),
     /// Other bytes came out.
     Numbers,
+    /// The same bytes came out, and lanes of an access met in banks of LDS more often: clocks more, modelled.
+    Conflicts(u64),
     /// The static rules (`emulator::lint`) find more than in the kernel, on a way that no run took.
     Lint,
 }
@@ -69,6 +83,8 @@ pub enum Redundancy {
     Unused(u64),
     /// A barrier or a cache operation, and no workgroup has a second wave.
     OneWave,
+    /// Rows of LDS hold the same at another pitch, with so many clocks of bank conflicts as before or fewer, modelled.
+    NoConflict,
     /// A no-op that LLVM puts there without a rule of the hardware; why it does.
     WithoutRule(&'static str),
 }
@@ -85,6 +101,7 @@ impl fmt::Display for Redundancy {
                 write!(f, "{n} operations outstanding at the end, which nothing depended on")
             }
             Redundancy::OneWave => f.write_str("one wave a workgroup"),
+            Redundancy::NoConflict => f.write_str("rows stay apart, without more bank conflicts"),
             Redundancy::WithoutRule(why) => f.write_str(why),
         }
     }
@@ -143,15 +160,16 @@ pub fn prove(
     if let Some(finding) = original.reports.iter().find_map(|report| report.findings.first()) {
         return Err(MutationError::Original(finding.to_string()));
     }
+    let n_lint = n_lint_findings(code_object);
     let verdicts = mutants(code_object, kernel)?.into_iter().map(|mutant| {
-        let verdict = judge((code_object, &original), &mutant, run(&mutant.code_object));
+        let verdict = judge((&original, n_lint), &mutant, run(&mutant.code_object));
         (mutant.name, verdict)
     });
     Ok(Proof { verdicts: verdicts.collect() })
 }
 
 fn judge(
-    (code_object, original): (&[u8], &Run),
+    (original, n_lint): (&Run, usize),
     mutant: &Mutant,
     outcome: Result<Run, String>,
 ) -> Verdict {
@@ -162,10 +180,15 @@ fn judge(
     if changed.outputs != original.outputs {
         return Verdict::Caught(Evidence::Numbers);
     }
-    if n_lint_findings(&mutant.code_object) > n_lint_findings(code_object) {
+    if n_lint_findings(&mutant.code_object) > n_lint {
         return Verdict::Caught(Evidence::Lint);
     }
+    let more_clocks = changed.conflict_clocks().saturating_sub(original.conflict_clocks());
     let redundancy = match mutant.change {
+        Change::Pitch { .. } if more_clocks > 0 => {
+            return Verdict::Caught(Evidence::Conflicts(more_clocks));
+        }
+        Change::Pitch { .. } => Some(Redundancy::NoConflict),
         Change::Wait { .. } => Some(compare_waits(original, &changed, mutant.address)),
         Change::Barrier | Change::Cache => {
             original.has_one_wave_a_workgroup().then_some(Redundancy::OneWave)
@@ -192,6 +215,11 @@ fn no_ops_without_rule(mutant: &Mutant) -> Option<&'static str> {
     if has_op_sel_hi && after.starts_with("v_") {
         return Some(
             "LLVM takes OP_SEL_HI of a packed or mixed operation for the OP_SEL bit of a 16-bit destination",
+        );
+    }
+    if mutant.splits_spill {
+        return Some(
+            "LLVM takes the first lane of a spill for a write of all its SGPRs, which the next lane reads",
         );
     }
     if mutant.aligns {

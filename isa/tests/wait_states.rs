@@ -9,6 +9,7 @@ use isa::fragment::Shape;
 use isa::inst::Modifiers;
 use isa::table::Flat;
 use isa::table::Int;
+use isa::table::Lane;
 use isa::table::Lds;
 use isa::table::Matrix;
 use isa::table::Op;
@@ -193,6 +194,10 @@ fn pair(line: &Line) -> Option<(Producer, Consumer)> {
         ("VALU write SGPR (readfirstlane)", _) => (Producer::ValuSgpr, Consumer::VmemAddress),
         ("VALU write SGPR", "v_readlane lane select") => (Producer::ValuSgpr, Consumer::LaneSelect),
         ("v_cmp write VCC", "v_div_fmas") => (Producer::ValuSgpr, Consumer::DivFmas),
+        // What the recogniser takes a spill for.
+        ("v_writelane of an SGPR, implicit-def of its pair", _) => {
+            (Producer::ValuSgpr, Consumer::ValuConstant)
+        }
         ("VALU write SGPR/VCC" | "v_cmp write VCC", _) => {
             (Producer::ValuSgpr, Consumer::ValuConstant)
         }
@@ -391,6 +396,20 @@ fn a_sequence_needs_what_its_pairs_need() {
         assert!(at == 0 || is_too_early(&earlier, at - 1, &later), "{names:?}: {}", at - 1);
         assert!(!is_too_early(&earlier, at, &later), "{names:?}: {at}");
     }
+}
+
+/// What a spill's instructions do asks for nothing, as the recogniser says without LLVM's bookkeeping.
+#[test]
+fn lanes_of_one_register_are_written_one_after_the_other() {
+    let spill = |from: u8, lane: i32| {
+        let operands = [Operand::Vgpr(255), Operand::Sgpr(from), Operand::Int(lane)];
+        inst(Op::Lane(Lane::VWritelaneB32), &operands)
+    };
+    let of_spills = |line: &Line| line.producer == "v_writelane of an SGPR";
+    let lines = witness(Target::Gfx950);
+    let line = lines.iter().find(|line| of_spills(line)).expect("a witness");
+    assert_eq!(line.states, 0, "{}", line.consumer);
+    assert!(!is_too_early(&spill(4, 0), 0, &spill(5, 1)));
 }
 
 /// Unrelated instructions between an MFMA and a use of its result are worth one wait state each, as far as

@@ -2,8 +2,10 @@
 
 use oracle::inputs::{GatePattern, GateRange, PrefillGates, PrefillSample, prefill};
 use oracle::measure::{floor, rmse_ratio, triangle_rmse_ratios};
-use oracle::prefill::{Beta, Problem, serial, tile};
-use oracle::{DeltaShape, GateInput};
+use oracle::prefill::stages::flushed;
+use oracle::prefill::{Beta, Limits, Problem, serial, tile};
+use oracle::twin::prefill::Form;
+use oracle::{DeltaShape, GateInput, twin};
 use specs::chunk::{
     Accuracy, BetaForm, ChunkCommon, ChunkGate, DecayForm, ScanPart, TilePart, TokenLayout,
 };
@@ -187,32 +189,14 @@ impl Case {
     }
 }
 
-/// How far results may be from float64, as `rmse_ratio`.
-#[derive(Debug)]
-pub struct Limits {
-    pub o: f64,
-    pub state: f64,
-    /// Of every stage tensor; A and Aqk below and on their diagonals apart.
-    pub tiles: f64,
-}
-
-impl Case {
-    /// `docs/kernels/kda.md`, accuracy; `floor` is what rounding the reference to bf16 costs.
-    pub fn limits(&self, floor: f64) -> Limits {
-        match self.accuracy {
-            Accuracy::Bf16 => Limits { o: 4.4e-3, state: 3.6e-3, tiles: 4e-3 },
-            Accuracy::Bf16Split => Limits { o: 1.12 * floor, state: 0.9e-3, tiles: 1e-4 },
-            Accuracy::F16 { .. } => Limits { o: 1.12 * floor, state: 0.5e-3, tiles: 5e-4 },
-        }
-    }
-}
-
 /// How far a run was from float64.
 pub struct Measured {
     pub o: f64,
     pub state: f64,
     /// Stage tensors by name, A and Aqk by the worse of their triangle and their diagonal.
     pub tiles: Vec<(String, f64)>,
+    /// What rounding the reference of o to bf16 costs.
+    pub floor: f64,
     pub limits: Limits,
 }
 
@@ -220,8 +204,9 @@ impl Measured {
     /// What is beyond its limit.
     pub fn excess(&self) -> Vec<String> {
         let limits = &self.limits;
-        let tiles = self.tiles.iter().map(|(name, ratio)| (name.as_str(), *ratio, limits.tiles));
-        let all = [("o", self.o, limits.o), ("state", self.state, limits.state)].into_iter();
+        let tiles = self.tiles.iter().map(|(name, ratio)| (name.as_str(), *ratio, limits.stages));
+        let o = ("o", self.o, limits.o.at(self.floor));
+        let all = [o, ("state", self.state, limits.state)].into_iter();
         let beyond = all.chain(tiles).filter(|(_, got, limit)| got.is_nan() || got > limit);
         beyond.map(|(name, got, limit)| format!("{name} {got:.2e}, limit {limit:.2e}")).collect()
     }
@@ -230,7 +215,8 @@ impl Measured {
 /// Compares a run with float64.
 pub fn measure(case: &Case, problem: &Problem, got: &Run) -> Measured {
     let want = serial::run(problem).expect("a problem");
-    let limits = case.limits(floor(&want.o, Dtype::Bf16));
+    let limits = Limits::of(case.accuracy.kind());
+    let floor = floor(&want.o, Dtype::Bf16);
     let (o, state) = (rmse_ratio(&got.o.to_f64(), &want.o), rmse_ratio(&got.state, &want.state));
     let (_, chunks) = tile::run(problem, case.chunk as usize).expect("a problem");
     let ratio = |(name, got): &(String, Vec<f64>)| {
@@ -238,12 +224,40 @@ pub fn measure(case: &Case, problem: &Problem, got: &Run) -> Measured {
         let ratio = if name == "a" || name == "aqk" {
             let ratios = triangle_rmse_ratios(got, &want, case.chunk as usize);
             ratios.strict_lower.max(ratios.diagonal).max(ratios.above)
+        } else if name == "dec" {
+            let got: Vec<f64> = got.iter().map(|decay| flushed(*decay)).collect();
+            rmse_ratio(&got, &want)
         } else {
             rmse_ratio(got, &want)
         };
         (name.clone(), ratio)
     };
-    Measured { o, state, tiles: got.tiles.iter().map(ratio).collect(), limits }
+    Measured { o, state, tiles: got.tiles.iter().map(ratio).collect(), floor, limits }
+}
+
+/// o and state of the host's model of the form's roundings (`oracle::twin::prefill`), as [`measure`] has them.
+pub fn modelled(case: &Case, problem: &Problem) -> [f64; 2] {
+    let want = serial::run(problem).expect("a problem");
+    let KdaTileSpec { common, tile } = case.tile();
+    let got = twin::prefill::run(problem, &Form::of(&common, &tile)).expect("a problem");
+    let state: Vec<f64> = got.state.iter().map(|&s| f64::from(s)).collect();
+    [rmse_ratio(&got.o.to_f64(), &want.o), rmse_ratio(&state, &want.state)]
+}
+
+/// How much farther from float64 a kernel may be than the model of its form: sums of matrix operations have orders of
+/// their own.
+const MODEL_ROOM: f64 = 1.1;
+
+impl Measured {
+    /// Whether every stage tensor is within its limit.
+    pub fn tiles_hold(&self) -> bool {
+        self.tiles.iter().all(|(_, ratio)| *ratio <= self.limits.stages)
+    }
+
+    /// Whether o and the state are where the form's roundings put them.
+    pub fn is_of_the_form(&self, [o, state]: [f64; 2]) -> bool {
+        self.o <= MODEL_ROOM * o && self.state <= MODEL_ROOM * state
+    }
 }
 
 /// Runs a problem and compares everything with float64.
@@ -263,8 +277,10 @@ impl Case {
             "gk" => chunk.gk.clone(),
             "gq" => chunk.gq.clone(),
             "kt" => chunk.kt.clone(),
-            "dec" if self.family == Family::Gdn => vec![chunk.dec[0]],
-            "dec" => chunk.dec.clone(),
+            "dec" => {
+                let channels = if self.family == Family::Gdn { 1 } else { chunk.dec.len() };
+                chunk.dec[..channels].iter().map(|decay| flushed(*decay)).collect()
+            }
             name => panic!("no tensor {name}"),
         }
     }

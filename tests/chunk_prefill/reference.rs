@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use oracle::measure::{floor, rmse_ratio};
-use oracle::prefill::{Beta, Layouts, Problem};
+use oracle::prefill::{Beta, Layouts, Limits, Problem};
 use oracle::{DeltaShape, GateInput, RawGate, Stored};
 use safetensors::SafeTensors;
-use specs::chunk::{Accuracy, BetaForm};
+use specs::chunk::{Accuracy, AccuracyKind, BetaForm};
 use specs::{Dtype, Family, HeadMap, StateLayout};
 
+use super::FORMS;
 use super::case::{Case, KDA, LEAST_GATE, Raw};
 use super::launch::run;
 use oracle::inputs::GateRange;
@@ -113,6 +114,7 @@ impl Reference {
         let case = Case {
             family,
             accuracy,
+            checked: accuracy.kind() == AccuracyKind::F16,
             key_heads: k[2] as u32,
             value_heads: v[2] as u32,
             head_k: k[3] as u32,
@@ -160,19 +162,17 @@ fn reference_cases_are_right() {
         let reference = Reference::read(name);
         let (want_o, want_state) =
             (reference.wanted("expected.o"), reference.wanted("expected.ht"));
-        for accuracy in [Accuracy::Bf16, Accuracy::Bf16Split] {
+        for accuracy in FORMS.map(|form| form.accuracy) {
             let (case, problem) = reference.case(accuracy);
             let got = run(&case, &problem);
             let o = rmse_ratio(&got.o.to_f64(), &want_o);
             let state = rmse_ratio(&got.state, &want_state);
-            let limits = match accuracy {
-                Accuracy::Bf16 => [4.4e-3, 3.6e-3],
-                _ => [1.12 * floor(&want_o, Dtype::Bf16), 0.9e-3],
-            };
+            let limits = Limits::of(accuracy.kind());
+            let of_o = limits.o.at(floor(&want_o, Dtype::Bf16));
             println!("{name} {accuracy:?}: o {o:.2e}, state {state:.2e}");
             assert!(
-                o <= limits[0] && state <= limits[1],
-                "{name} {accuracy:?}: o {o:.2e}, state {state:.2e}, limits {limits:?}"
+                o <= of_o && state <= limits.state,
+                "{name} {accuracy:?}: o {o:.2e}, limit {of_o:.2e}, state {state:.2e}, {limits:?}"
             );
         }
     }

@@ -14,6 +14,12 @@ const ROWS: u32 = 16;
 /// Channels that a step of a dot product takes.
 const STEP: u32 = 8;
 
+/// Whether all of T' that is made behind the last barrier of [`Tile::sub_chunk_products`] is made by the first wave: of two
+/// sub-chunks, where there is one block of it, and the pairs of rows lie before that barrier.
+pub(crate) fn first_wave_ends_keys(chunk: u32) -> bool {
+    chunk == 2 * ROWS
+}
+
 impl<'k> Tile<'k, '_> {
     /// What [`Tile::products`] does, for gates that have no anchor.
     pub(crate) fn sub_chunk_products(&self) {

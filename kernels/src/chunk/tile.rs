@@ -13,7 +13,7 @@ use specs::chunk::{BetaForm, DecayForm};
 use super::block::{Block, Inputs};
 use super::layout::Places;
 use super::status::Status;
-use super::{CHUNK_ROW, Lds, Operand, Rows, Stage, dtype};
+use super::{CHUNK_ROW, Lds, Operand, Rows, Stage, dtype, sub_chunks};
 
 /// The kernel of a legal spec, grid (chunks, value heads, 1).
 pub fn build(name: &str, spec: &KdaTileSpec) -> Result<Kernel, Vec<BuildError>> {
@@ -119,12 +119,15 @@ impl<'k, 's> Tile<'k, 's> {
         k.if_(k.wave_id().eq(0), || self.solve());
     }
 
-    /// Whether the first wave's solve reads what other waves made, or writes where they still read: not when T' is one
-    /// operation's result, its own, and buffers lie apart.
+    /// Whether the first wave's solve reads what other waves made since the last barrier, or writes where they still read:
+    /// not when T' is one operation's result, its own, and buffers lie apart.
     fn solves_what_others_made(&self) -> bool {
         let (common, tile) = (&self.spec.common, &self.spec.tile);
-        let is_one = tile.tile_atom_m == common.chunk && tile.decay != DecayForm::SubChunks;
-        !is_one || tile.lds_overlay
+        let is_own = match tile.decay {
+            DecayForm::SubChunks => sub_chunks::first_wave_ends_keys(common.chunk),
+            DecayForm::FixedOffset | DecayForm::OutsideProduct => tile.tile_atom_m == common.chunk,
+        };
+        !is_own || tile.lds_overlay
     }
 
     /// β of every row to LDS, by the first wave.

@@ -39,9 +39,9 @@ pub struct Limits {
 impl Limits {
     /// Those of a form. The figures behind them are in `docs/kernels/kda.md`, *Accuracy forms*:
     ///
-    /// * `bf16`: the worst that the rounding model gives with K = 128 and step sizes up to 1 is 4.2e-3 (o) and
-    ///   3.8e-3 (state); 4.4e-3 and 3.6e-3 are what published kernels of this form reach or miss by a little.
-    ///   Stage tensors are one rounding of products of once rounded factors: √3 roundings of 1.66e-3, and what the
+    /// * `bf16`: 4.2e-3 is the worst state of model and emulated kernels, at K = 64, C = 16 and step sizes up to 2, beyond
+    ///   this limit; with step sizes up to 1 it is 2.8e-3. 4.4e-3 and 3.6e-3 are what published kernels of this form
+    ///   reach or miss by a little. Stage tensors are one rounding of products of once rounded factors: √3 roundings of 1.66e-3, and what the
     ///   solve adds.
     /// * `bf16_split`: o at its floor; 12 % for the values between two numbers that an error of 1e-5 moves. The
     ///   state's worst in the model is 9.7e-6; stage tensors are limited by the sums of gates in f32, 160 of log2

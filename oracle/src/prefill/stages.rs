@@ -36,6 +36,11 @@ pub struct Stages {
 /// 1.5e-5. Below the normal numbers, where no state survives, any number there and zero are the same.
 const DECAY_LIMIT: f64 = 2e-5;
 
+/// A chunk's decay where numbers below the normal ones of f32 are zero, as the exponential of f32 flushes them.
+pub fn flushed(decay: f64) -> f64 {
+    if decay.abs() < f64::from(f32::MIN_POSITIVE) { 0.0 } else { decay }
+}
+
 impl Stages {
     /// Those of a problem in chunks of `chunk` tokens.
     ///
@@ -129,9 +134,8 @@ pub fn judge(
             .max_by(|a, b| a.rmse_ratio.total_cmp(&b.rmse_ratio).then(b.passed.cmp(&a.passed)));
         verdicts.extend(worst.map(|verdict| (name, verdict)));
     }
-    let normal = |x: f64| if x.abs() < f64::from(f32::MIN_POSITIVE) { 0.0 } else { x };
-    let dec: Vec<_> = take.floats("dec", Dtype::F32)?.to_f64().into_iter().map(normal).collect();
-    let want: Vec<_> = want.tensor("dec").iter().copied().map(normal).collect();
+    let dec: Vec<_> = take.floats("dec", Dtype::F32)?.to_f64().into_iter().map(flushed).collect();
+    let want: Vec<_> = want.tensor("dec").iter().copied().map(flushed).collect();
     verdicts.push(("dec", judge_values(&dec, &want, 0.0, DECAY_LIMIT)));
     Ok(verdicts)
 }
