@@ -25,8 +25,14 @@ pub enum Fidelity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Correctly rounded here; hardware is within one unit in the last place of the exact result.
+    /// Correctly rounded here (`v_div_fmas_f64` rounds twice where it scales back to a subnormal); hardware is within
+    /// one unit in the last place of the exact result.
     OneUlp,
+    /// Within one unit in the last place here; the hardware's binary64 estimates are good to 2²⁹ units, which code
+    /// that needs more refines (RDNA3 and CDNA3 ISA manuals, V_RCP_F64, V_RSQ_F64, V_SQRT_F64).
+    Estimate,
+    /// MODE as it is; the emulator's own clock, and zero for where a wave runs.
+    WaveState,
     /// Exactly rounded sum here; hardware rounds partial sums in an undocumented order.
     PartialSums,
     /// One fused multiply-add a product in ascending k here (mode fma-sequential); hardware's order and

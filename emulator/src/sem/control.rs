@@ -9,7 +9,7 @@ use crate::checks::undefined;
 use crate::checks::waits::{Counter, Queue};
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
-use crate::fidelity::Bound::Clock;
+use crate::fidelity::Bound::{Clock, WaveState};
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Approximate, Exact};
 use crate::taint::Bits;
@@ -89,7 +89,7 @@ pub(crate) fn meaning(op: Control) -> Meaning {
         Control::SSetGprIdxIdx => Exact(|x, i| { x.set_index(i); Ok(()) }),
         Control::SRoundMode => Exact(|x, i| x.set_mode_field(0, 4, i.constant().into())),
         Control::SDenormMode => Exact(|x, i| x.set_mode_field(4, 4, i.constant().into())),
-        Control::SGetregB32 => Exact(|x, i| x.get_register(i)),
+        Control::SGetregB32 => Approximate(WaveState, |x, i| x.get_register(i)),
         Control::SSetregB32 => Exact(|x, i| x.set_register(i)),
         Control::SSetregImm32B32 => Exact(|x, i| x.set_register(i)),
     }

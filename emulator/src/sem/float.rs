@@ -3,7 +3,7 @@
 use isa::table::Float;
 
 use crate::exec::{Exec, Outcome};
-use crate::fidelity::Bound::{OneUlp, Trigonometric};
+use crate::fidelity::Bound::{Estimate, OneUlp, Trigonometric};
 use crate::float::*;
 use crate::operand::Dest;
 use crate::prepare::Prepared;
@@ -32,9 +32,9 @@ pub(crate) fn meaning(op: Float) -> Meaning {
         Float::VSqrtF32 => Approximate(OneUlp, |x, i| x.float1(i, sqrt32)),
         Float::VSinF32 => Approximate(Trigonometric, |x, i| x.float1(i, sin32)),
         Float::VCosF32 => Approximate(Trigonometric, |x, i| x.float1(i, cos32)),
-        Float::VRcpF64 => Approximate(OneUlp, |x, i| x.double(i, |a, _, _| rcp64(a))),
-        Float::VRsqF64 => Approximate(OneUlp, |x, i| x.double(i, |a, _, _| rsq64(a))),
-        Float::VSqrtF64 => Approximate(OneUlp, |x, i| x.double(i, |a, _, _| sqrt64(a))),
+        Float::VRcpF64 => Approximate(Estimate, |x, i| x.double(i, |a, _, _| rcp64(a))),
+        Float::VRsqF64 => Approximate(Estimate, |x, i| x.double(i, |a, _, _| rsq64(a))),
+        Float::VSqrtF64 => Approximate(Estimate, |x, i| x.double(i, |a, _, _| sqrt64(a))),
         Float::VFrexpExpI32F32 => Exact(|x, i| x.float_to_int(i, frexp_exponent32)),
         Float::VFrexpMantF32 => Exact(|x, i| x.float1(i, frexp_significand32)),
         Float::VFrexpExpI32F64 => Exact(|x, i| x.double_to_int(i, frexp_exponent64)),

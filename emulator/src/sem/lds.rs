@@ -39,7 +39,6 @@ pub(crate) fn meaning(op: Lds) -> Meaning {
         Lds::DsLoad2addrB64 => Exact(|x, i| x.lds_load_pair::<8>(i, 8)),
         Lds::DsLoad2addrStride64B64 => Exact(|x, i| x.lds_load_pair::<8>(i, 512)),
         Lds::DsReadB64TrB16 => Exact(|x, i| x.lds_load_transposed::<4>(i)),
-        // The lane map of the 8-bit form has no independent witness.
         Lds::DsReadB64TrB8 => Exact(|x, i| x.lds_load_transposed::<8>(i)),
 
         // Stores.
