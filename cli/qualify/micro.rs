@@ -382,8 +382,8 @@ fn judge_banks(emulated: bool, clocks: &[Option<u32>], modelled: &[u32]) -> Answ
     let measured = format!("{clocks:?} clocks for 16 reads");
     if emulated {
         let why = format!(
-            "the kernels ran to their end ({measured}), but an emulated clock counts instructions: this shows that the \
-             question can be asked, and nothing about banks"
+            "the kernels ran to their end ({measured}), but an emulated clock keeps no time, each \
+             reading is later by the same number: this shows that the question can be asked, and nothing about banks"
         );
         return Answer::NotMeasured { why };
     }
