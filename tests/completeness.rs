@@ -34,9 +34,13 @@ struct Inventory {
     dispatched: BTreeSet<(String, String)>,
 }
 
-/// The page that has a kernel's algorithm: one for all kernels of chunked prefill.
+/// The page that has a kernel's algorithm: one for all kernels of chunked prefill, one for those of attention.
 fn page_of(kernel: &str) -> &str {
-    if kernel.starts_with("chunk_") { "kda" } else { kernel }
+    match kernel {
+        _ if kernel.starts_with("chunk_") => "kda",
+        _ if kernel.starts_with("attention_") => "attention",
+        _ => kernel,
+    }
 }
 
 /// The file of a kernel's numeric tests.
@@ -44,7 +48,7 @@ fn numeric_tests_of(kernel: &str) -> String {
     if kernel.starts_with("chunk_") {
         return "tests/chunk_prefill/main.rs".to_owned();
     }
-    format!("tests/{kernel}.rs")
+    format!("tests/{}.rs", page_of(kernel))
 }
 
 fn root() -> PathBuf {

@@ -5,8 +5,8 @@ use dsl::text::print;
 use isa::Target;
 use specs::chunk::ChunkSpec;
 use specs::{
-    Activation, ConvChunkSpec, ConvStepSpec, DecodeStepSpec, Dtype, Family, Gate, HeadMap,
-    RecurrentSpec, Reduction, Spec, StateContract, StateLayout,
+    Activation, AttentionSpec, CacheLayout, ConvChunkSpec, ConvStepSpec, DecodeStepSpec, Dtype,
+    Family, Gate, HeadMap, RecurrentSpec, Reduction, Spec, StateContract, StateLayout,
 };
 
 fn decode() -> DecodeStepSpec {
@@ -129,6 +129,37 @@ fn every_field_of_the_conv_chunk() {
         ConvStepSpec { bias: true, ..base.step },
     ];
     steps.into_iter().for_each(|step| moves_everything(base, ConvChunkSpec { step, ..base }));
+}
+
+#[test]
+fn every_field_of_attention() {
+    let base = AttentionSpec {
+        target: Target::Gfx1100,
+        query_heads: 8,
+        key_heads: 2,
+        head_dim: 128,
+        dtype: Dtype::Bf16,
+        block_size: 16,
+        cache_layout: CacheLayout::TokenFirst,
+        heads_per_workgroup: 2,
+        alibi: false,
+        window: None,
+        soft_cap: None,
+        waves: 4,
+        wave_width: 32,
+    };
+    let flips = [
+        AttentionSpec { target: Target::Gfx950, wave_width: 64, ..base },
+        AttentionSpec { query_heads: 16, ..base },
+        AttentionSpec { key_heads: 4, ..base },
+        AttentionSpec { head_dim: 96, ..base },
+        AttentionSpec { dtype: Dtype::F16, ..base },
+        AttentionSpec { block_size: 32, ..base },
+        AttentionSpec { cache_layout: CacheLayout::HeadFirst, ..base },
+        AttentionSpec { heads_per_workgroup: 4, ..base },
+        AttentionSpec { waves: 1, ..base },
+    ];
+    flips.into_iter().for_each(|flipped| moves_everything(base, flipped));
 }
 
 fn chunk(file: &str) -> ChunkSpec {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use oracle::tensors::Tensors;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use specs::signature::{Access, BufferArgument, Extent, Role};
-use specs::{DecodeStepSpec, Element, Job, Spec, StateLayout};
+use specs::{AttentionSpec, DecodeStepSpec, Element, Job, Spec, StateLayout};
 
-use super::tensor_values::{floats, transpose, whole_numbers};
+use super::tensor_values::{floats, listed, transpose, whole_numbers};
 use crate::files::{self, FileError};
 
 /// Largest tensor file that is read, in bytes.
@@ -153,6 +153,11 @@ impl Reader<'_> {
             Some(lengths) => vec![self.packed(&lengths)?],
             None => self.sizes(),
         };
+        if let Some(contexts) = tensors.get(AttentionSpec::CONTEXTS) {
+            // A list says the batch too.
+            assignments.retain(|assignment| !assignment.starts_with("batch="));
+            assignments.push(format!("contexts={}", listed(contexts)));
+        }
         if self.lead.problem_parameters().contains(&"scale") {
             assignments.extend(scale.map(|scale| format!("scale={}", scale.trim_matches('"'))));
         }
@@ -420,7 +425,7 @@ impl Reader<'_> {
                 (scan.state_layout, spec.common().head_k, scan.head_v)
             }
             Spec::Recurrent(spec) => (spec.step.state_layout, spec.step.head_k, spec.step.head_v),
-            Spec::ConvStep(_) | Spec::ConvChunk(_) => return None,
+            Spec::ConvStep(_) | Spec::ConvChunk(_) | Spec::Attention(_) => return None,
         };
         let is_state = matches!(buffer.role, Role::State | Role::NextState);
         let turned = known == Known::KFirst && state_layout == StateLayout::VFirst;
@@ -448,7 +453,9 @@ impl Reader<'_> {
                 Extent::Chunks | Extent::SequenceEnds => None,
                 // Rows of files are token-major without gaps.
                 Extent::SequenceTokens | Extent::Gapped(_) => None,
-                Extent::PoolSlots => self.sizes.get("pool_slots").cloned(),
+                Extent::PoolSlots | Extent::CacheBlocks | Extent::TableEntries => {
+                    axis.extent.parameter().and_then(|key| self.sizes.get(key)).cloned()
+                }
             };
             match (want, axis.extent) {
                 (Some((want, by)), _) if want != dim => {
@@ -464,8 +471,10 @@ impl Reader<'_> {
                 (None, Extent::Batch) if !self.is_prefill() => {
                     self.sizes.insert("batch", (dim, name.to_owned()));
                 }
-                (None, Extent::PoolSlots) => {
-                    self.sizes.insert("pool_slots", (dim, name.to_owned()));
+                (None, extent) => {
+                    if let Some(key) = extent.parameter() {
+                        self.sizes.insert(key, (dim, name.to_owned()));
+                    }
                 }
                 _ => {}
             }

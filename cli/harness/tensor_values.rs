@@ -48,6 +48,13 @@ pub(super) fn transpose<T: Copy>(items: &[T], unit: usize, k: usize, v: usize) -
     out
 }
 
+/// Little-endian i32 numbers between commas.
+pub(super) fn listed(bytes: &[u8]) -> String {
+    let (numbers, _) = bytes.as_chunks::<4>();
+    let words: Vec<_> = numbers.iter().map(|x| i32::from_le_bytes(*x).to_string()).collect();
+    words.join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::transpose;

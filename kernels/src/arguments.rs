@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dsl::ir::{Access, Scalar};
 use dsl::{Expr, KernelBuilder, View};
 use specs::signature::Signature;
-use specs::{ArgumentKind, BufferArgument, Element, ScalarType};
+use specs::{ArgumentKind, BufferArgument, Element, Extent, ScalarType};
 
 /// A kernel's arguments by name.
 pub struct Arguments<'k> {
@@ -21,7 +21,8 @@ impl<'k> Arguments<'k> {
         for argument in &signature.arguments {
             match &argument.kind {
                 ArgumentKind::Buffer(buffer) => {
-                    arguments.views.insert(argument.name, declare(k, argument.name, buffer));
+                    let view = arguments.declare_buffer(k, argument.name, buffer);
+                    arguments.views.insert(argument.name, view);
                 }
                 ArgumentKind::Scalar(scalar) => {
                     let scalar = match scalar {
@@ -40,16 +41,33 @@ impl<'k> Arguments<'k> {
         self.views.get(name).expect("a family asks only for tensors of its own signature")
     }
 
+    /// Rows of a length that the launch chooses have it in a scalar of the axis' name, which comes before them.
+    #[track_caller]
+    fn declare_buffer(
+        &self,
+        k: &'k KernelBuilder,
+        name: &str,
+        buffer: &BufferArgument,
+    ) -> View<'k> {
+        let (elem, access) = (scalar(buffer.element), access(buffer.access));
+        if let [_, row] = buffer.shape.as_slice()
+            && row.extent == Extent::TableEntries
+        {
+            return k.strided(
+                name,
+                elem,
+                access,
+                &[(None, Some(self.scalar(row.symbol))), (None, None)],
+            );
+        }
+        let dims: Vec<_> = buffer.shape.iter().map(|axis| axis.extent.fixed()).collect();
+        k.buffer(name, elem, access, &dims)
+    }
+
     /// The scalar of that name, which the spec's signature must have.
     pub fn scalar(&self, name: &str) -> Expr<'k> {
         *self.scalars.get(name).expect("a family asks only for scalars of its own signature")
     }
-}
-
-#[track_caller]
-fn declare<'k>(k: &'k KernelBuilder, name: &str, buffer: &BufferArgument) -> View<'k> {
-    let dims: Vec<_> = buffer.shape.iter().map(|axis| axis.extent.fixed()).collect();
-    k.buffer(name, scalar(buffer.element), access(buffer.access), &dims)
 }
 
 fn scalar(element: Element) -> Scalar {

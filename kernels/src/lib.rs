@@ -4,6 +4,7 @@
 //! geometry are the spec's.
 
 mod arguments;
+mod attention;
 mod channels;
 mod chunk;
 mod conv;
@@ -51,6 +52,7 @@ pub fn build(spec: &Spec) -> Result<Kernel, KernelError> {
         Spec::Chunk(spec) => return build_chunk(spec),
         Spec::Recurrent(spec) => recurrent::build(&name, spec),
         Spec::ConvChunk(spec) => conv_chunk::build(&name, spec),
+        Spec::Attention(spec) => attention::build(&name, spec),
     };
     built.map_err(|errors| KernelError::Build { name, errors })
 }

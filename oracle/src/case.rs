@@ -5,7 +5,7 @@ use specs::{Job, Problem, Spec};
 use crate::inputs::{self, Sample};
 use crate::measure::Verdict;
 use crate::tensors::Tensors;
-use crate::{OracleError, conv_chunk, conv_step, decode_step, prefill, recurrent};
+use crate::{OracleError, attention, conv_chunk, conv_step, decode_step, prefill, recurrent};
 
 /// One problem of one kernel: its tensors, what they should become, and the judgement.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub enum Case {
     Recurrent(Box<recurrent::Case>),
     /// Of a conv chunk kernel.
     ConvChunk(conv_chunk::Case),
+    /// Of an attention kernel.
+    Attention(attention::Case),
 }
 
 impl Case {
@@ -49,6 +51,9 @@ impl Case {
             }
             (Spec::ConvChunk(spec), Problem::ConvChunk(problem)) => {
                 Ok(Case::ConvChunk(inputs::conv_chunk(&spec, problem, sample)))
+            }
+            (Spec::Attention(spec), Problem::Attention(problem)) => {
+                Ok(Case::Attention(inputs::attention(&spec, problem, sample)))
             }
             _ => Err(OracleError::ForeignProblem),
         }
@@ -84,6 +89,9 @@ impl Case {
             (Spec::ConvChunk(spec), Problem::ConvChunk(problem)) => {
                 conv_chunk::Case::from_tensors(&spec, problem, tensors).map(Case::ConvChunk)
             }
+            (Spec::Attention(spec), Problem::Attention(problem)) => {
+                attention::Case::from_tensors(&spec, problem, tensors).map(Case::Attention)
+            }
             _ => Err(OracleError::ForeignProblem),
         }
     }
@@ -99,6 +107,7 @@ impl Case {
             Case::Prefill(case) => case.tensors(),
             Case::Recurrent(case) => Ok(case.tensors()),
             Case::ConvChunk(case) => Ok(case.tensors()),
+            Case::Attention(case) => Ok(case.tensors()),
         }
     }
 
@@ -113,6 +122,7 @@ impl Case {
             Case::Prefill(_) => Err(OracleError::NoTwin),
             Case::Recurrent(case) => case.twin(),
             Case::ConvChunk(case) => case.twin(),
+            Case::Attention(case) => case.twin(),
         }
     }
 
@@ -127,6 +137,7 @@ impl Case {
             Case::Prefill(case) => case.judge(outputs),
             Case::Recurrent(case) => case.judge(outputs),
             Case::ConvChunk(case) => case.judge(outputs),
+            Case::Attention(case) => case.judge(outputs),
         }
     }
 
@@ -146,6 +157,7 @@ impl Case {
             Case::Prefill(case) => case.judge_against(output, outputs, reference),
             Case::Recurrent(case) => case.judge_against(output, outputs, reference),
             Case::ConvChunk(case) => case.judge_against(output, outputs, reference),
+            Case::Attention(case) => case.judge_against(outputs, reference),
         }
     }
 }

@@ -113,6 +113,28 @@ pub enum OracleError {
         /// The slot.
         got: i32,
     },
+    /// A context that is negative or longer than a row of the block table reaches.
+    #[error("context_len[{row}] is {got}; a row of the block table reaches 0 to {most} tokens")]
+    Context {
+        /// Sequence.
+        row: usize,
+        /// Tokens given.
+        got: i32,
+        /// Tokens that the row reaches.
+        most: usize,
+    },
+    /// An entry of the block table that a context reads and that is no block of the cache.
+    #[error("block_table[{row}, {entry}] is {got}; the cache has blocks 0 to {blocks} exclusive")]
+    Block {
+        /// Sequence.
+        row: usize,
+        /// Entry of the sequence's row.
+        entry: usize,
+        /// Index given.
+        got: i32,
+        /// Blocks of the cache.
+        blocks: usize,
+    },
     /// A problem of another kernel than the spec's.
     #[error("the problem belongs to another kernel than the spec")]
     ForeignProblem,
@@ -136,6 +158,8 @@ impl OracleError {
             OracleError::PositiveGate { .. }
                 | OracleError::GateBelowBound { .. }
                 | OracleError::NonFinite { .. }
+                | OracleError::Context { .. }
+                | OracleError::Block { .. }
                 | OracleError::ScanAlone
         )
     }

@@ -3,6 +3,7 @@
 //! Every tensor has a stream of its own, made from the seed and the tensor's name, so that asking for
 //! one more tensor changes no other.
 
+mod attention;
 mod packed;
 mod prefill;
 
@@ -13,6 +14,7 @@ use specs::{
 use crate::delta_rule::{Inputs, State};
 use crate::{DeltaShape, GateInput, RawGate, Stored, conv_step, decode_step};
 
+pub use attention::attention;
 pub use packed::{conv_chunk, recurrent};
 pub use prefill::{GatePattern, PrefillGates, PrefillSample, prefill, prefill_case};
 

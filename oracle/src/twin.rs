@@ -1,6 +1,7 @@
 //! Float32 host twins: the exact order of float operations that docs/kernels/ promises for a kernel,
 //! so that a kernel's bits can be compared and not only its accuracy.
 
+pub mod attention;
 pub mod conv_step;
 pub mod decode_step;
 mod delta;

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use codeobj::KernelArg;
-use specs::plan::{ArgBinding, ArgValue, Launch, LaunchPlan, SlotsContract, TensorDecl};
+use specs::plan::{
+    ArgBinding, ArgValue, Launch, LaunchPlan, PagedContract, SlotsContract, TensorDecl,
+};
 use specs::signature::{Access, Role};
 use specs::status::{StatusWord, UnknownStatusBits};
 use specs::suggest::nearest;
@@ -100,6 +102,21 @@ pub enum PlanProblem {
         "tensor '{tensor}', number {index}: the end of a sequence is {got}, but must be {expected}: sequences lie one behind the other"
     )]
     SequenceEnd { tensor: String, index: usize, got: i32, expected: String },
+    #[error(
+        "tensor '{tensor}', sequence {row}: a context of {got} tokens, but the block table reaches 0 to {most}; give the table more entries or the sequence fewer tokens"
+    )]
+    Context { tensor: String, row: usize, got: i32, most: u64 },
+    #[error(
+        "tensor '{tensor}', sequence {row}, entry {entry}: block {got} is not in 0..{blocks}, but a context of {context} tokens reads it"
+    )]
+    BlockOutOfRange {
+        tensor: String,
+        row: usize,
+        entry: usize,
+        got: i32,
+        blocks: u32,
+        context: i32,
+    },
     #[error("kernel '{kernel}' is in none of the modules, which have {}{}", .available.join(", "), hint(.nearest))]
     UnknownKernel { kernel: String, available: Vec<String>, nearest: Option<String> },
     #[error("kernel '{kernel}' takes {expected} arguments ({}), the plan binds {got}", .names.join(", "))]
@@ -146,11 +163,8 @@ pub fn run_plan(
 
 /// What does not fit between a plan and its inputs.
 pub fn check_inputs(plan: &LaunchPlan, inputs: &Tensors) -> Vec<PlanProblem> {
-    let mut problems: Vec<PlanProblem> = plan
-        .tensors
-        .iter()
-        .flat_map(|tensor| check_input(tensor, inputs.get(&tensor.name)))
-        .collect();
+    let mut problems: Vec<PlanProblem> =
+        plan.tensors.iter().flat_map(|tensor| check_input(tensor, inputs)).collect();
     let aligned =
         |tensor: &&TensorDecl| BUFFER_ALIGN_BYTES.checked_rem(tensor.align_bytes) == Some(0);
     for TensorDecl { name, align_bytes, .. } in
@@ -170,7 +184,8 @@ pub fn check_inputs(plan: &LaunchPlan, inputs: &Tensors) -> Vec<PlanProblem> {
     problems
 }
 
-fn check_input(decl: &TensorDecl, input: Option<&Vec<u8>>) -> Vec<PlanProblem> {
+fn check_input(decl: &TensorDecl, inputs: &Tensors) -> Vec<PlanProblem> {
+    let input = inputs.get(&decl.name);
     let (tensor, dims, expected_bytes) = (decl.name.clone(), decl.dims.clone(), decl.size_bytes());
     match (decl.takes_input(), input) {
         (false, None) => Vec::new(),
@@ -180,10 +195,11 @@ fn check_input(decl: &TensorDecl, input: Option<&Vec<u8>>) -> Vec<PlanProblem> {
             let got_bytes = bytes.len() as u64;
             vec![PlanProblem::InputSize { tensor, got_bytes, expected_bytes, dims }]
         }
-        (_, Some(bytes)) => match (decl.slots, decl.ends_at) {
-            (Some(contract), _) => check_slots(&tensor, contract, bytes),
-            (None, Some(tokens)) => check_ends(&tensor, tokens, bytes),
-            (None, None) => Vec::new(),
+        (_, Some(bytes)) => match (decl.slots, decl.ends_at, &decl.paged) {
+            (Some(contract), ..) => check_slots(&tensor, contract, bytes),
+            (None, Some(tokens), _) => check_ends(&tensor, tokens, bytes),
+            (None, None, Some(contract)) => check_paged(decl, contract, bytes, inputs),
+            (None, None, None) => Vec::new(),
         },
     }
 }
@@ -193,8 +209,7 @@ fn check_slots(tensor: &str, contract: SlotsContract, bytes: &[u8]) -> Vec<PlanP
     let SlotsContract { sentinel, pool_slots } = contract;
     let mut problems = Vec::new();
     let mut first_rows = BTreeMap::new();
-    let (slots, _) = bytes.as_chunks::<4>();
-    for (row, slot) in slots.iter().map(|slot| i32::from_le_bytes(*slot)).enumerate() {
+    for (row, slot) in whole_numbers(bytes).into_iter().enumerate() {
         let tensor = tensor.to_owned();
         if slot == sentinel {
             continue;
@@ -224,8 +239,7 @@ fn check_slots(tensor: &str, contract: SlotsContract, bytes: &[u8]) -> Vec<PlanP
 
 /// The contract that the kernel trusts: ends of packed sequences go from 0 to all tokens and never back.
 fn check_ends(tensor: &str, tokens: u64, bytes: &[u8]) -> Vec<PlanProblem> {
-    let (ends, _) = bytes.as_chunks::<4>();
-    let ends: Vec<i32> = ends.iter().map(|end| i32::from_le_bytes(*end)).collect();
+    let ends = whole_numbers(bytes);
     let wrong = |index: usize, expected: String| PlanProblem::SequenceEnd {
         tensor: tensor.to_owned(),
         index,
@@ -239,6 +253,54 @@ fn check_ends(tensor: &str, tokens: u64, bytes: &[u8]) -> Vec<PlanProblem> {
     let is_last_wrong = ends.last().is_some_and(|end| i64::from(*end) != tokens.cast_signed());
     let past = is_last_wrong.then(|| wrong(last, format!("{tokens}, the number of all tokens")));
     first.into_iter().chain(back).chain(past).collect()
+}
+
+/// The contract that the kernel trusts: contexts end where the table does, and every entry that a context reads is a
+/// block of the cache. Of each row the first wrong entry is told.
+fn check_paged(
+    decl: &TensorDecl,
+    contract: &PagedContract,
+    bytes: &[u8],
+    inputs: &Tensors,
+) -> Vec<PlanProblem> {
+    let tensor = || decl.name.clone();
+    match contract {
+        PagedContract::Contexts { most } => {
+            let rows = whole_numbers(bytes).into_iter().enumerate();
+            let wrong = rows.filter(|(_, got)| u64::try_from(*got).map_or(true, |got| got > *most));
+            let context =
+                |(row, got)| PlanProblem::Context { tensor: tensor(), row, got, most: *most };
+            wrong.map(context).collect()
+        }
+        PagedContract::Blocks { contexts, block_size, blocks } => {
+            let contexts = inputs.get(contexts).map(|bytes| whole_numbers(bytes));
+            let entries = whole_numbers(bytes);
+            let per_row = decl.dims.get(1).and_then(|entries| usize::try_from(*entries).ok());
+            let rows = entries.chunks(per_row.unwrap_or(1).max(1));
+            let of_row = |(row, (entries, context)): (usize, (&[i32], i32))| {
+                let read = u32::try_from(context).unwrap_or(0).div_ceil((*block_size).max(1));
+                let mut read = entries.iter().take(read as usize);
+                let is_block = |got: &i32| u32::try_from(*got).is_ok_and(|got| got < *blocks);
+                let entry = read.position(|got| !is_block(got))?;
+                let (got, blocks) = (entries[entry], *blocks);
+                Some(PlanProblem::BlockOutOfRange {
+                    tensor: tensor(),
+                    row,
+                    entry,
+                    got,
+                    blocks,
+                    context,
+                })
+            };
+            // A context that is missing or wrong is told where it stands.
+            rows.zip(contexts.unwrap_or_default()).enumerate().filter_map(of_row).collect()
+        }
+    }
+}
+
+fn whole_numbers(bytes: &[u8]) -> Vec<i32> {
+    let (numbers, _) = bytes.as_chunks::<4>();
+    numbers.iter().map(|number| i32::from_le_bytes(*number)).collect()
 }
 
 /// The kernel of each launch, its arguments checked against the bindings.

@@ -3,6 +3,7 @@
 use isa::occupancy::workgroups_by_lds_granules;
 use serde::Serialize;
 
+use crate::attention::AttentionProblem;
 use crate::chunk::tables::CHUNK_ROW;
 use crate::chunk::{ChunkCommon, PrefillProblem, ScanPart};
 use crate::lds_map::LdsMap;
@@ -30,11 +31,12 @@ pub struct DerivedFacts {
     pub waves: u32,
     /// Lanes of a wave.
     pub wave_width: u32,
-    /// Columns of V (channels of a conv step or chunk) that one workgroup owns; none of a tile kernel, which has no V.
+    /// Columns of V (channels of a conv step or chunk) that one workgroup owns; none of a tile kernel, which has no V, and
+    /// of attention, whose workgroups own whole heads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns_per_workgroup: Option<u32>,
     /// Workgroups in x, y, z of one sequence, of one chunk in prefill kernels, of one token in kernels that take steps of
-    /// many; the batch multiplies z (decode step, recurrent, scan, fused) or y (conv step and chunk), chunks multiply x
+    /// many; the batch multiplies z (decode step, recurrent, scan, fused, attention) or y (conv step and chunk), chunks multiply x
     /// (tile), segments z (conv chunk).
     pub grid_of_one_sequence: [u32; 3],
     /// Bytes of LDS a workgroup.
@@ -67,7 +69,7 @@ impl Spec {
     pub fn facts(&self) -> DerivedFacts {
         let signature = self.signature();
         let lds_map = self.lds_map();
-        let lds_bytes = lds_map.as_ref().map_or(0, LdsMap::total_bytes);
+        let lds_bytes = self.lds_bytes();
         let by_rows = |extent| Some(traffic_bytes(&signature, extent)).filter(|bytes| *bytes > 0);
         DerivedFacts {
             name: self.name(),
@@ -84,10 +86,11 @@ impl Spec {
                 Spec::Chunk(spec) => spec.scan().map(ScanPart::columns),
                 Spec::Recurrent(spec) => Some(spec.step.columns_per_workgroup()),
                 Spec::ConvChunk(spec) => Some(spec.step.workgroup_size()),
+                Spec::Attention(_) => None,
             },
             grid_of_one_sequence: self.grid(&self.smallest_problem()),
             lds_bytes,
-            groups_per_cu_by_lds: lds_map.as_ref().map(|_| {
+            groups_per_cu_by_lds: (lds_bytes > 0).then(|| {
                 let bytes = u32::try_from(lds_bytes).unwrap_or(u32::MAX);
                 workgroups_by_lds_granules(self.target(), bytes)
             }),
@@ -95,7 +98,7 @@ impl Spec {
                 Spec::DecodeStep(spec) => spec.state_registers_per_lane(),
                 Spec::Chunk(spec) => spec.scan().map(|scan| state_registers(spec.common(), scan)),
                 Spec::Recurrent(spec) => Some(spec.state_registers_per_lane()),
-                Spec::ConvStep(_) | Spec::ConvChunk(_) => None,
+                Spec::ConvStep(_) | Spec::ConvChunk(_) | Spec::Attention(_) => None,
             },
             kernarg_bytes: signature.kernarg_bytes(),
             row_traffic_bytes: match self {
@@ -120,6 +123,12 @@ impl Spec {
             Spec::ConvStep(_) => Problem::ConvStep(ConvStepProblem { batch: 1 }),
             Spec::Recurrent(_) => Problem::Prefill(PrefillProblem::of(vec![1], 1.0)),
             Spec::ConvChunk(_) => Problem::ConvChunk(ConvChunkProblem { lengths: vec![1] }),
+            Spec::Attention(_) => Problem::Attention(AttentionProblem {
+                contexts: vec![1],
+                blocks: 1,
+                max_blocks: 1,
+                scale: 1.0,
+            }),
             Spec::Chunk(spec) => {
                 Problem::Prefill(PrefillProblem::of(vec![spec.common().chunk], 1.0))
             }

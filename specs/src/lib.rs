@@ -4,6 +4,7 @@
 //! exists; a spec gives its kernel's [`name`], [`signature`] and, with a [`problem`], its
 //! [launch plan](plan).
 
+pub mod attention;
 pub mod choice;
 pub mod chunk;
 pub mod conv_chunk;
@@ -29,6 +30,7 @@ pub mod spec_file;
 pub mod status;
 pub mod suggest;
 
+pub use attention::{AttentionProblem, AttentionSpec, CacheLayout};
 pub use choice::Choice;
 pub use chunk::Split;
 pub use chunk::{ChunkSpec, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, PrefillProblem};
@@ -42,7 +44,9 @@ pub use isa::Target;
 pub use job::Job;
 pub use lds_map::{LdsBuffer, LdsMap, Lifetime, Phase, PlacedBuffer, Placement};
 pub use packed::ConvChunkProblem;
-pub use plan::{ArgBinding, ArgValue, Launch, LaunchPlan, PlanError, SlotsContract, TensorDecl};
+pub use plan::{
+    ArgBinding, ArgValue, Launch, LaunchPlan, PagedContract, PlanError, SlotsContract, TensorDecl,
+};
 pub use problem::{ConvStepProblem, DecodeStepProblem, InvalidProblem, Problem, ProblemFault};
 pub use recurrent::RecurrentSpec;
 pub use registry::{FAMILIES, FamilyEntry, LIBRARY, LibrarySpec};

@@ -32,22 +32,33 @@ pub(crate) fn read_lengths(
     texts: &mut Parameters<'_>,
     (default_batch, default_tokens): (u32, u32),
 ) -> Vec<u32> {
-    let listed = texts.counts("lengths");
-    for key in ["batch", "tokens"] {
+    read_per_sequence(texts, "lengths", ("tokens", default_tokens, MAX_TOKENS), default_batch)
+}
+
+/// A number for each sequence: those of `list`, or without it `batch` times that of `each`, which has a default and
+/// is said to have a limit.
+pub(crate) fn read_per_sequence(
+    texts: &mut Parameters<'_>,
+    list: &str,
+    (each, default_each, most): (&str, u32, u32),
+    default_batch: u32,
+) -> Vec<u32> {
+    let listed = texts.counts(list);
+    for key in ["batch", each] {
         if listed.is_some() && texts.has(key) {
             texts.refuse(
                 key,
-                "it beside lengths",
+                &format!("it beside {list}"),
                 "one of them".to_owned(),
-                format!("leave {key} out: lengths says every sequence's tokens"),
+                format!("leave {key} out: {list} says every sequence's tokens"),
             );
         }
     }
     let batch = texts.count_from("batch", 1, MAX_GRID_YZ).unwrap_or(default_batch);
-    let tokens = texts.count_from("tokens", 0, MAX_TOKENS).unwrap_or(default_tokens);
+    let number = texts.count_from(each, 0, most).unwrap_or(default_each);
     // A batch that is refused takes no memory.
     texts.faults.extend(within("batch", batch, MAX_GRID_YZ));
-    let equal = || vec![tokens; batch.min(MAX_GRID_YZ) as usize];
+    let equal = || vec![number; batch.min(MAX_GRID_YZ) as usize];
     listed.unwrap_or_else(equal)
 }
 

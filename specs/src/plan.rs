@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::attention::AttentionSpec;
 use crate::chunk::tables::chunk_count;
 use crate::chunk::{ChunkSpec, TokenLayout};
 use crate::conv_step::ConvStepSpec;
@@ -54,6 +55,31 @@ pub struct TensorDecl {
     /// What the elements must satisfy before a launch, when the tensor holds the ends of packed sequences: the first
     /// is 0, none is below the one before it, the last is this number of tokens.
     pub ends_at: Option<u64>,
+    /// What the elements must satisfy before a launch, when the tensor says what of a paged cache is read.
+    #[serde(default)]
+    pub paged: Option<PagedContract>,
+}
+
+/// What a tensor that says what of a paged cache is read must satisfy. The kernel trusts it; whoever launches must
+/// check it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PagedContract {
+    /// Tokens of every sequence's context: none below 0, none above what a row of the table reaches.
+    Contexts {
+        /// Tokens that the entries of a row reach.
+        most: u64,
+    },
+    /// Rows of block indices: the first entries of each, as many as its context fills, are blocks of the cache. What
+    /// stands behind them is never read. Sequences may share blocks.
+    Blocks {
+        /// The tensor that holds the contexts.
+        contexts: String,
+        /// Tokens of a block.
+        block_size: u32,
+        /// Blocks of the cache.
+        blocks: u32,
+    },
 }
 
 /// What a tensor of slot indices must satisfy: every element is the sentinel or a slot of the pool,
@@ -228,6 +254,7 @@ impl Spec {
                 let lengths = problem.lengths().unwrap_or_default();
                 [channel_blocks(&spec.step), batch, spec.segments(lengths)]
             }
+            Spec::Attention(spec) => [spec.query_heads / spec.heads_per_workgroup.max(1), 1, batch],
         }
     }
 
@@ -259,6 +286,7 @@ impl Spec {
                 Some(Extent::SequenceEnds) => problem.tokens(),
                 _ => None,
             },
+            paged: self.paged_contract(buffer.role, problem),
         })
     }
 
@@ -278,6 +306,9 @@ impl Spec {
             (Extent::SequenceEnds, ..) => u64::from(problem.batch()) + 1,
             (Extent::Chunks, _, Spec::Chunk(spec)) => chunks(spec, problem),
             (Extent::Chunks, ..) => 0,
+            (Extent::CacheBlocks, Problem::Attention(problem), _) => u64::from(problem.blocks),
+            (Extent::TableEntries, Problem::Attention(problem), _) => u64::from(problem.max_blocks),
+            (Extent::CacheBlocks | Extent::TableEntries, ..) => 0,
         }
     }
 
@@ -288,6 +319,7 @@ impl Spec {
             }
             Spec::Chunk(_) | Spec::Recurrent(_) | Spec::ConvChunk(_) => &["batch", "tokens"],
             Spec::DecodeStep(_) | Spec::ConvStep(_) => &["batch", "pool_slots"],
+            Spec::Attention(_) => &["batch", "blocks"],
         }
     }
 
@@ -295,6 +327,24 @@ impl Spec {
         let Spec::DecodeStep(spec) = self else { return None };
         let (sentinel, pool_slots) = (spec.pool_sentinel()?, problem.pool_slots()?);
         (role == Role::Slots).then_some(SlotsContract { sentinel, pool_slots })
+    }
+
+    fn paged_contract(&self, role: Role, problem: &Problem) -> Option<PagedContract> {
+        let (Spec::Attention(spec), Problem::Attention(problem)) = (self, problem) else {
+            return None;
+        };
+        let block_size = spec.block_size;
+        match role {
+            Role::Contexts => Some(PagedContract::Contexts {
+                most: u64::from(problem.max_blocks) * u64::from(block_size),
+            }),
+            Role::BlockTable => Some(PagedContract::Blocks {
+                contexts: AttentionSpec::CONTEXTS.to_owned(),
+                block_size,
+                blocks: problem.blocks,
+            }),
+            _ => None,
+        }
     }
 
     fn bind(&self, argument: &Argument, problem: &Problem) -> ArgBinding {
@@ -305,12 +355,19 @@ impl Spec {
             (ArgumentKind::Scalar(ScalarType::F32), Problem::Prefill(problem), _) => {
                 ArgValue::F32(problem.scale)
             }
+            (ArgumentKind::Scalar(ScalarType::F32), Problem::Attention(problem), _) => {
+                ArgValue::F32(problem.scale)
+            }
             // The number of all tokens is below 2³¹, or the problem is refused.
             (
                 ArgumentKind::Scalar(ScalarType::I32),
                 Problem::Prefill(problem),
                 Spec::Chunk(spec),
             ) => ArgValue::I32(problem.row_tokens(spec.common().varlen) as i32),
+            // So are the entries of a row of the block table.
+            (ArgumentKind::Scalar(ScalarType::I32), Problem::Attention(problem), _) => {
+                ArgValue::I32(problem.max_blocks.cast_signed())
+            }
             _ => ArgValue::Tensor(argument.name.to_owned()),
         };
         ArgBinding { argument: argument.name.to_owned(), value }

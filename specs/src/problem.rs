@@ -9,6 +9,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::attention::{self, AttentionProblem};
 use crate::chunk::problem as prefill;
 use crate::chunk::{PrefillProblem, TokenLayout};
 use crate::conv_chunk::ConvChunkSpec;
@@ -30,6 +31,8 @@ pub enum Problem {
     Prefill(PrefillProblem),
     /// Of a conv chunk.
     ConvChunk(ConvChunkProblem),
+    /// Of an attention kernel.
+    Attention(AttentionProblem),
 }
 
 /// What one launch of a decode step chooses.
@@ -123,6 +126,9 @@ impl Problem {
             Problem::ConvStep(problem) => problem.batch,
             Problem::Prefill(problem) => problem.sequences(),
             Problem::ConvChunk(problem) => u32::try_from(problem.lengths.len()).unwrap_or(u32::MAX),
+            Problem::Attention(problem) => {
+                u32::try_from(problem.contexts.len()).unwrap_or(u32::MAX)
+            }
         }
     }
 
@@ -130,14 +136,17 @@ impl Problem {
     pub fn pool_slots(&self) -> Option<u32> {
         match self {
             Problem::DecodeStep(problem) => problem.pool_slots,
-            Problem::ConvStep(_) | Problem::Prefill(_) | Problem::ConvChunk(_) => None,
+            Problem::ConvStep(_)
+            | Problem::Prefill(_)
+            | Problem::ConvChunk(_)
+            | Problem::Attention(_) => None,
         }
     }
 
     /// Tokens of every sequence, of problems of many tokens.
     pub fn lengths(&self) -> Option<&[u32]> {
         match self {
-            Problem::DecodeStep(_) | Problem::ConvStep(_) => None,
+            Problem::DecodeStep(_) | Problem::ConvStep(_) | Problem::Attention(_) => None,
             Problem::Prefill(problem) => Some(&problem.lengths),
             Problem::ConvChunk(problem) => Some(&problem.lengths),
         }
@@ -166,12 +175,14 @@ impl Spec {
             Spec::Chunk(spec) => prefill::parameters(spec.common().varlen, spec.common().layout),
             Spec::Recurrent(_) => prefill::parameters(true, TokenLayout::TokenMajor),
             Spec::ConvChunk(_) => &["batch", "lengths", "tokens"],
+            Spec::Attention(_) => attention::PARAMETERS,
         }
     }
 
     /// The problem that `key=value` texts describe; what they leave out has its default: batch 1
     /// (3 with a pool, so that a row without a sequence is among them), two more pool slots than sequences, scale K^(−1/2);
-    /// of chunked prefill 100 tokens a sequence, and 8 free elements behind every strided row.
+    /// of chunked prefill 100 tokens a sequence, and 8 free elements behind every strided row; of attention a context of
+    /// 100 tokens.
     ///
     /// # Errors
     /// Everything that is wrong with the texts and their values.
@@ -205,6 +216,7 @@ impl Spec {
             Spec::ConvChunk(_) => Problem::ConvChunk(ConvChunkProblem {
                 lengths: read_lengths(&mut parameters, (1, CONV_TOKENS)),
             }),
+            Spec::Attention(spec) => Problem::Attention(attention::read(spec, &mut parameters)),
         };
         if parameters.faults.is_empty() {
             self.check_problem(&problem)?;
@@ -219,7 +231,7 @@ impl Spec {
     /// Every parameter that is not.
     pub fn check_problem(&self, problem: &Problem) -> Result<(), InvalidProblem> {
         let mut faults = Vec::new();
-        if problem.lengths().is_none() {
+        if matches!(problem, Problem::DecodeStep(_) | Problem::ConvStep(_)) {
             faults.extend(within("batch", problem.batch(), MAX_GRID_YZ));
         }
         match (self, problem) {
@@ -238,10 +250,14 @@ impl Spec {
                 faults.extend(length_faults(&problem.lengths));
                 faults.extend(too_many_segments(spec, &problem.lengths));
             }
+            (Spec::Attention(spec), Problem::Attention(problem)) => {
+                faults.extend(attention::faults(spec, problem));
+            }
             (_, Problem::DecodeStep(_)) => faults.push(other_kernel(self, "decode_step")),
             (_, Problem::ConvStep(_)) => faults.push(other_kernel(self, "conv_step")),
             (_, Problem::Prefill(_)) => faults.push(other_kernel(self, "prefill")),
             (_, Problem::ConvChunk(_)) => faults.push(other_kernel(self, "conv_chunk")),
+            (_, Problem::Attention(_)) => faults.push(other_kernel(self, "attention")),
         }
         if faults.is_empty() { Ok(()) } else { Err(InvalidProblem { faults }) }
     }
@@ -362,7 +378,7 @@ impl<'a> Parameters<'a> {
         self.texts.contains_key(key)
     }
 
-    fn count(&mut self, key: &str) -> Option<u32> {
+    pub(crate) fn count(&mut self, key: &str) -> Option<u32> {
         self.count_from(key, 1, u32::MAX)
     }
 

@@ -34,6 +34,11 @@ pub const FAMILIES: &[FamilyEntry] = &[
         title: "Causal depthwise convolution",
         kernels: &[KernelKind::ConvStep, KernelKind::ConvChunk],
     },
+    FamilyEntry {
+        name: "attention",
+        title: "Softmax attention to a paged cache",
+        kernels: &[KernelKind::AttentionDecode],
+    },
 ];
 
 /// A spec file of the library.
@@ -115,6 +120,12 @@ pub const LIBRARY: &[LibrarySpec] = library!([
         "conv_chunk_plain",
         "conv_chunk_width1",
         "conv_chunk_width16",
+        "attention_decode",
+        "attention_decode_mha",
+        "attention_decode_mqa",
+        "attention_decode_d96",
+        "attention_decode_d64",
+        "attention_decode_d256",
 ], gfx950: [
         "kda_chunk_tile",
         "kda_chunk_scan",

@@ -9,6 +9,7 @@ use std::fmt;
 use isa::Target;
 use serde::Serialize;
 
+use crate::attention::AttentionSpec;
 use crate::chunk::{ChunkParts, ChunkSpec, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec};
 use crate::conv_chunk::ConvChunkSpec;
 use crate::conv_step::ConvStepSpec;
@@ -109,6 +110,20 @@ impl WaveGeometry for ConvStepSpec {
     }
 }
 
+impl WaveGeometry for AttentionSpec {
+    fn target(&self) -> Target {
+        self.target
+    }
+
+    fn waves(&self) -> u32 {
+        self.waves
+    }
+
+    fn wave_width(&self) -> u32 {
+        self.wave_width
+    }
+}
+
 impl<S: ChunkParts> WaveGeometry for S {
     fn target(&self) -> Target {
         self.common().target
@@ -185,6 +200,13 @@ impl ConvChunkSpec {
     }
 }
 
+impl AttentionSpec {
+    /// Every broken rule.
+    pub fn check(&self) -> Vec<Violation> {
+        rules::ATTENTION.iter().flat_map(|rule| rule.check(self)).collect()
+    }
+}
+
 impl Spec {
     /// Every broken rule.
     pub fn check(&self) -> Vec<Violation> {
@@ -194,6 +216,7 @@ impl Spec {
             Spec::Chunk(spec) => spec.check(),
             Spec::Recurrent(spec) => spec.check(),
             Spec::ConvChunk(spec) => spec.check(),
+            Spec::Attention(spec) => spec.check(),
         }
     }
 }

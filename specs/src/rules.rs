@@ -1,17 +1,24 @@
 //! The rules, one a file, and which of them each kernel obeys.
 
+mod attention_features;
+mod attention_registers;
+mod block_size;
+mod cache_dtype;
 mod chunk;
 mod conv_segment;
 mod conv_width;
 mod gate_lower_bound;
 mod gate_of_family;
 mod grid_size;
+mod head_dim;
 mod head_groups;
 mod key_lanes;
 mod key_tiling;
+mod query_groups;
 mod recurrent_state;
 mod row_bytes;
 mod serial_registers;
+mod shared_heads;
 mod sizes;
 mod state_registers;
 mod value_columns;
@@ -20,6 +27,7 @@ mod wave_count;
 mod wave_width;
 mod workgroup_size;
 
+use crate::attention::AttentionSpec;
 use crate::conv_chunk::ConvChunkSpec;
 use crate::conv_step::ConvStepSpec;
 use crate::decode_step::DecodeStepSpec;
@@ -63,6 +71,22 @@ pub const RECURRENT: &[Rule<RecurrentSpec>] = &[recurrent_state::RULE, serial_re
 /// The rules of the conv chunk beside those of its step.
 pub const CONV_CHUNK: &[Rule<ConvChunkSpec>] = &[conv_segment::RULE];
 
+/// The rules of paged decode attention.
+pub const ATTENTION: &[Rule<AttentionSpec>] = &[
+    sizes::rule(),
+    query_groups::RULE,
+    shared_heads::RULE,
+    head_dim::RULE,
+    block_size::RULE,
+    cache_dtype::RULE,
+    attention_features::RULE,
+    attention_registers::RULE,
+    wave_count::rule(),
+    wave_width::rule(),
+    workgroup_size::rule(),
+    row_bytes::rule(),
+];
+
 /// The multiple of `step` nearest to `value`, and at least one step.
 fn nearest_multiple(value: u32, step: u32) -> u32 {
     let below = value - value % step;
@@ -78,6 +102,7 @@ pub(crate) mod fixtures {
 
     use isa::Target;
 
+    use crate::attention::{AttentionSpec, CacheLayout};
     use crate::conv_chunk::ConvChunkSpec;
     use crate::conv_step::{Activation, ConvStepSpec};
     use crate::decode_step::{
@@ -131,6 +156,25 @@ pub(crate) mod fixtures {
         ConvChunkSpec { step: conv(), segment: 64 }
     }
 
+    /// A legal attention kernel.
+    pub fn attention() -> AttentionSpec {
+        AttentionSpec {
+            target: Target::Gfx1100,
+            query_heads: 12,
+            key_heads: 3,
+            head_dim: 96,
+            dtype: Dtype::Bf16,
+            block_size: 16,
+            cache_layout: CacheLayout::TokenFirst,
+            heads_per_workgroup: 2,
+            alibi: false,
+            window: None,
+            soft_cap: None,
+            waves: 4,
+            wave_width: 32,
+        }
+    }
+
     /// Asserts that exactly one violation is there, of this rule and field, with these words.
     pub fn refused(violations: &[Violation], rule: &str, field: &str, words: &[&str]) {
         let [violation] = violations else {
@@ -154,6 +198,7 @@ mod tests {
         assert_eq!(fixtures::conv().check(), []);
         assert_eq!(fixtures::recurrent().check(), []);
         assert_eq!(fixtures::conv_chunk().check(), []);
+        assert_eq!(fixtures::attention().check(), []);
         assert_eq!(chunk::fixtures::tile().check(), []);
         assert_eq!(chunk::fixtures::scan().check(), []);
         assert_eq!(chunk::fixtures::fused().check(), []);
@@ -173,6 +218,7 @@ mod tests {
             pages(CHUNK_SPLIT),
             pages(RECURRENT),
             pages(CONV_CHUNK),
+            pages(ATTENTION),
             pages(PREFILL_PROBLEM),
         ] {
             let ids: std::collections::BTreeSet<_> = list.iter().map(|(id, _)| id).collect();

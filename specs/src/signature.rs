@@ -101,6 +101,12 @@ choice! {
         Status = "status",
         /// Written by one launch of a plan and read by a later one.
         Workspace = "workspace",
+        /// Keys or values of earlier tokens, in blocks that any sequence may own.
+        Cache = "cache",
+        /// Indices of the blocks that each sequence owns, in the order of its tokens.
+        BlockTable = "block_table",
+        /// Tokens that each sequence has in the cache.
+        Contexts = "contexts",
     }
 }
 
@@ -133,6 +139,10 @@ pub enum Extent {
     Chunks,
     /// One more than sequences: where each of them starts and the last one ends.
     SequenceEnds,
+    /// Blocks of the cache.
+    CacheBlocks,
+    /// Entries that each sequence has in the block table.
+    TableEntries,
 }
 
 impl Access {
@@ -160,7 +170,19 @@ impl Extent {
             | Extent::Tokens
             | Extent::SequenceTokens
             | Extent::Chunks
-            | Extent::SequenceEnds => None,
+            | Extent::SequenceEnds
+            | Extent::CacheBlocks
+            | Extent::TableEntries => None,
+        }
+    }
+
+    /// The problem's parameter that is the length by itself, where there is one.
+    pub const fn parameter(self) -> Option<&'static str> {
+        match self {
+            Extent::PoolSlots => Some("pool_slots"),
+            Extent::CacheBlocks => Some("blocks"),
+            Extent::TableEntries => Some("max_blocks"),
+            _ => None,
         }
     }
 
@@ -268,6 +290,7 @@ impl Spec {
             Spec::Chunk(spec) => spec.signature(),
             Spec::Recurrent(spec) => spec.signature(),
             Spec::ConvChunk(spec) => spec.signature(),
+            Spec::Attention(spec) => spec.signature(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use isa::Target;
 
+use crate::attention::{self, AttentionSpec};
 use crate::choice::{Choice, choice};
 use crate::chunk::{ChunkSpec, fields as chunk_fields};
 use crate::conv_chunk::{self, ConvChunkSpec};
@@ -28,6 +29,8 @@ choice! {
         Recurrent = "recurrent",
         /// [`ConvChunkSpec`].
         ConvChunk = "conv_chunk",
+        /// [`AttentionSpec`].
+        AttentionDecode = "attention_decode",
     }
 }
 
@@ -38,7 +41,8 @@ impl KernelKind {
             KernelKind::DecodeStep
             | KernelKind::ConvStep
             | KernelKind::Recurrent
-            | KernelKind::ConvChunk => &Target::ALL,
+            | KernelKind::ConvChunk
+            | KernelKind::AttentionDecode => &Target::ALL,
             KernelKind::ChunkTile | KernelKind::ChunkScan | KernelKind::ChunkFused => {
                 &[Target::Gfx950]
             }
@@ -55,6 +59,7 @@ impl KernelKind {
             KernelKind::ChunkFused => chunk_fields::FUSED,
             KernelKind::Recurrent => recurrent::FIELDS,
             KernelKind::ConvChunk => conv_chunk::FIELDS,
+            KernelKind::AttentionDecode => attention::FIELDS,
         }
     }
 }
@@ -72,6 +77,8 @@ pub enum Spec {
     Recurrent(RecurrentSpec),
     /// Many tokens of a causal convolution.
     ConvChunk(ConvChunkSpec),
+    /// Softmax attention to a paged cache.
+    Attention(AttentionSpec),
 }
 
 impl Spec {
@@ -83,16 +90,18 @@ impl Spec {
             Spec::Chunk(spec) => spec.kernel(),
             Spec::Recurrent(_) => KernelKind::Recurrent,
             Spec::ConvChunk(_) => KernelKind::ConvChunk,
+            Spec::Attention(_) => KernelKind::AttentionDecode,
         }
     }
 
-    /// The family's name: `gdn`, `kda` or `conv`.
+    /// The family's name: `gdn`, `kda`, `conv` or `attention`.
     pub fn family(&self) -> &'static str {
         match self {
             Spec::DecodeStep(spec) => spec.family.name(),
             Spec::ConvStep(_) | Spec::ConvChunk(_) => ConvStepSpec::FAMILY,
             Spec::Chunk(spec) => spec.common().family.name(),
             Spec::Recurrent(spec) => spec.step.family.name(),
+            Spec::Attention(_) => AttentionSpec::FAMILY,
         }
     }
 
@@ -104,6 +113,7 @@ impl Spec {
             Spec::Chunk(spec) => spec.common().target,
             Spec::Recurrent(spec) => spec.step.target,
             Spec::ConvChunk(spec) => spec.step.target,
+            Spec::Attention(spec) => spec.target,
         }
     }
 
@@ -117,6 +127,9 @@ impl Spec {
             }
             KernelKind::Recurrent => RecurrentSpec::from_settings(settings).map(Spec::Recurrent),
             KernelKind::ConvChunk => ConvChunkSpec::from_settings(settings).map(Spec::ConvChunk),
+            KernelKind::AttentionDecode => {
+                AttentionSpec::from_settings(settings).map(Spec::Attention)
+            }
         }
     }
 
@@ -128,6 +141,7 @@ impl Spec {
             Spec::Chunk(spec) => spec.settings(),
             Spec::Recurrent(spec) => spec.settings(),
             Spec::ConvChunk(spec) => spec.settings(),
+            Spec::Attention(spec) => spec.settings(),
         }
     }
 
@@ -139,6 +153,7 @@ impl Spec {
             Spec::Chunk(spec) => spec.common().workgroup_size(),
             Spec::Recurrent(spec) => spec.step.workgroup_size(),
             Spec::ConvChunk(spec) => spec.step.workgroup_size(),
+            Spec::Attention(spec) => spec.workgroup_size(),
         }
     }
 
@@ -150,6 +165,7 @@ impl Spec {
             Spec::Chunk(spec) => spec.common().waves,
             Spec::Recurrent(spec) => spec.step.waves,
             Spec::ConvChunk(spec) => spec.step.waves,
+            Spec::Attention(spec) => spec.waves,
         }
     }
 
@@ -161,14 +177,23 @@ impl Spec {
             Spec::Chunk(spec) => spec.common().wave_width,
             Spec::Recurrent(spec) => spec.step.wave_width,
             Spec::ConvChunk(spec) => spec.step.wave_width,
+            Spec::Attention(spec) => spec.wave_width,
         }
     }
 
-    /// LDS of a workgroup by buffer, of kernels that use any.
+    /// LDS of a workgroup by buffer, of kernels that place several in it.
     pub fn lds_map(&self) -> Option<LdsMap> {
         match self {
             Spec::Chunk(spec) => Some(spec.lds_map()),
             _ => None,
+        }
+    }
+
+    /// Bytes of LDS a workgroup.
+    pub fn lds_bytes(&self) -> u64 {
+        match self {
+            Spec::Attention(spec) => spec.lds_bytes(),
+            _ => self.lds_map().map_or(0, |map| map.total_bytes()),
         }
     }
 }
@@ -194,6 +219,12 @@ impl From<RecurrentSpec> for Spec {
 impl From<ConvChunkSpec> for Spec {
     fn from(spec: ConvChunkSpec) -> Spec {
         Spec::ConvChunk(spec)
+    }
+}
+
+impl From<AttentionSpec> for Spec {
+    fn from(spec: AttentionSpec) -> Spec {
+        Spec::Attention(spec)
     }
 }
 

@@ -43,7 +43,9 @@ fn file_names_say_family_kernel_and_target() {
     for (file, spec) in all() {
         let start = match spec.kernel() {
             KernelKind::DecodeStep => format!("{}_decode", spec.family()),
-            kernel @ (KernelKind::ConvStep | KernelKind::ConvChunk) => kernel.to_string(),
+            kernel @ (KernelKind::ConvStep
+            | KernelKind::ConvChunk
+            | KernelKind::AttentionDecode) => kernel.to_string(),
             kernel => format!("{}_{kernel}", spec.family()),
         };
         assert!(file.starts_with(&start), "{file}");

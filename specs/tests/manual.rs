@@ -29,6 +29,7 @@ fn manual() -> String {
         ("conv step", pages(rules::CONV_STEP)),
         ("recurrent", both(pages(rules::DECODE_STEP), pages(rules::RECURRENT))),
         ("conv chunk", both(pages(rules::CONV_STEP), pages(rules::CONV_CHUNK))),
+        ("attention", pages(rules::ATTENTION)),
         ("chunk tile", pages(rules::CHUNK_TILE)),
         ("chunk scan", pages(rules::CHUNK_SCAN)),
         ("chunk fused", pages(rules::CHUNK_FUSED)),

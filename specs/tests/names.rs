@@ -31,9 +31,14 @@ fn other(kind: FieldKind, value: Value) -> Value {
     }
 }
 
-/// Steps and the kernels that take many of them.
-const OF_STEPS: [KernelKind; 4] =
-    [KernelKind::DecodeStep, KernelKind::ConvStep, KernelKind::Recurrent, KernelKind::ConvChunk];
+/// Steps, the kernels that take many of them, and attention.
+const WITH_BASES: [KernelKind; 5] = [
+    KernelKind::DecodeStep,
+    KernelKind::ConvStep,
+    KernelKind::Recurrent,
+    KernelKind::ConvChunk,
+    KernelKind::AttentionDecode,
+];
 
 /// A spec in which the field is in play, with what its sibling fields need for any value.
 fn bases(kernel: KernelKind) -> Vec<Spec> {
@@ -49,6 +54,11 @@ fn bases(kernel: KernelKind) -> Vec<Spec> {
             library_spec("gdn_recurrent_serial_gfx1100.toml"),
         ],
         KernelKind::ConvChunk => vec![library_spec("conv_chunk_bias_gfx950.toml")],
+        KernelKind::AttentionDecode => {
+            let spec = library_spec("attention_decode_gfx950.toml");
+            let windowed = with(&spec, "window", Value::Count(4096));
+            vec![with(&windowed, "soft_cap", Value::Number(50.0))]
+        }
         kernel => panic!("tests/chunk_files.rs has the bases of {kernel}"),
     }
 }
@@ -87,7 +97,7 @@ fn flip(spec: &Spec, key: &'static str, value: Value) -> Spec {
 #[test]
 fn every_field_moves_name_and_hash() {
     let mut flipped = BTreeSet::new();
-    for kernel in OF_STEPS {
+    for kernel in WITH_BASES {
         for base in bases(kernel) {
             for (key, changed) in flips(&base) {
                 assert_ne!(changed, base, "{key} did not flip");
@@ -108,7 +118,7 @@ fn every_field_moves_name_and_hash() {
             }
         }
     }
-    let fields = OF_STEPS.map(|kernel| kernel.fields().len());
+    let fields = WITH_BASES.map(|kernel| kernel.fields().len());
     assert_eq!(flipped.len(), fields.iter().sum(), "some field was never flipped");
 }
 
@@ -164,6 +174,10 @@ fn names_are_pinned() {
             "kda_decode_step_bounded_sigmoid_lbm5_hk32_hv32_k128_v128_bf16_grouped_k_first",
         ),
         ("conv_step_bias_gfx1100.toml", "conv_step_d1000_w4_bf16_bias_silu"),
+        (
+            "attention_decode_mqa_gfx1100.toml",
+            "attention_decode_hq6_hkv1_d128_bf16_b64_head_first_heads2_waves8",
+        ),
     ];
     for (file, name) in pinned {
         assert_eq!(library_spec(file).name(), name);

@@ -1,7 +1,7 @@
 //! Signatures, problems and launch plans.
 
 use wavesmith_specs::{
-    ArgValue, Dtype, InvalidProblem, LIBRARY, LaunchPlan, PlanError, Problem, Role,
+    ArgValue, Dtype, InvalidProblem, LIBRARY, LaunchPlan, PagedContract, PlanError, Problem, Role,
 };
 use wavesmith_specs::{DecodeStepProblem, SlotsContract, Spec};
 
@@ -186,6 +186,48 @@ fn plans_of_packed_sequences_count_them_and_their_tokens() {
     assert_eq!(conv.launches[0].grid, [8, 3, 3]);
     let empty = plan("conv_chunk_bias_gfx1100.toml", &["lengths=0"]);
     assert_eq!((empty.launches[0].grid, dims(&empty, "x")), ([8, 1, 1], vec![0, 1000]));
+}
+
+#[test]
+fn attention_reads_a_cache_by_a_table() {
+    let expected = [
+        "q: bf16 [B, HQ=6, D=128]",
+        "k_cache: bf16 [blocks, HKV=1, block_size=64, D=128]",
+        "v_cache: bf16 [blocks, HKV=1, block_size=64, D=128]",
+        "max_blocks: i32",
+        "block_table: i32 [B, max_blocks]",
+        "context_len: i32 [B]",
+        "o: bf16 [B, HQ=6, D=128]",
+        "scale: f32",
+    ];
+    assert_eq!(arguments("attention_decode_mqa_gfx950.toml"), expected);
+    let file = "attention_decode_mqa_gfx1100.toml";
+    let attention = plan(file, &["contexts=0,65,64,200"]);
+    assert_eq!(attention.launches[0].grid, [3, 1, 4]);
+    assert_eq!(attention.launches[0].args[3].value, ArgValue::I32(4));
+    // Seven blocks are filled, two are spare; the longest context has four.
+    assert_eq!(dims(&attention, "k_cache"), [9, 1, 64, 128]);
+    assert_eq!(dims(&attention, "block_table"), [4, 4]);
+    let contract = |name| attention.tensor(name).and_then(|tensor| tensor.paged.clone());
+    assert_eq!(contract("context_len"), Some(PagedContract::Contexts { most: 256 }));
+    let contexts = "context_len".to_owned();
+    let blocks = PagedContract::Blocks { contexts, block_size: 64, blocks: 9 };
+    assert_eq!(contract("block_table"), Some(blocks));
+    let empty = plan(file, &["context=0", "blocks=1"]);
+    assert_eq!((dims(&empty, "v_cache")[0], dims(&empty, "block_table")), (1, vec![1, 1]));
+}
+
+#[test]
+fn contexts_beyond_the_table_are_refused() {
+    let file = "attention_decode_gfx950.toml";
+    let words = ["got 2", "3 or more", "a context of 33 tokens", "more entries"];
+    refused(file, &["contexts=33,1", "max_blocks=2"], false, &words);
+    refused(file, &["context=5", "contexts=5"], true, &["beside contexts"]);
+    refused(file, &["contexts=5,-1"], true, &["'-1'"]);
+    refused(file, &["blocks=0"], false, &["1 to 2147483647"]);
+    refused(file, &["context=4294967295"], false, &["max_blocks", "1 to 134217727"]);
+    refused(file, &["batch=0"], false, &["1 to 65535"]);
+    refused(file, &["scale=inf"], false, &["finite"]);
 }
 
 #[test]

@@ -119,6 +119,7 @@ fn tensor(name: &str, element: Element, dims: &[u64], access: Access, role: Role
         align_bytes: 16,
         slots: None,
         ends_at: None,
+        paged: None,
     }
 }
 

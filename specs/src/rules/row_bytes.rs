@@ -2,6 +2,7 @@
 //! it by a 32-bit one, which must not wrap. A row is what one sequence, or one pool slot, has of a tensor;
 //! of a state, which is found head by head, it is one head's K × V; a weight is a single row.
 
+use crate::attention::AttentionSpec;
 use crate::conv_step::ConvStepSpec;
 use crate::decode_step::DecodeStepSpec;
 use crate::rule::{Rule, Violation};
@@ -44,6 +45,21 @@ impl Rows for ConvStepSpec {
         match symbol {
             "D" => "channels",
             _ => "width",
+        }
+    }
+}
+
+impl Rows for AttentionSpec {
+    fn tensors(&self) -> Signature {
+        self.signature()
+    }
+
+    fn field_of(symbol: &str) -> &'static str {
+        match symbol {
+            "HQ" => "query_heads",
+            "HKV" => "key_heads",
+            "block_size" => "block_size",
+            _ => "head_dim",
         }
     }
 }

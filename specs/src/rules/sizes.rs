@@ -1,6 +1,7 @@
 //! Every size of a spec is at least 1. A kernel over zero heads, channels or taps computes nothing, and
 //! would be reported as a success that touched no output.
 
+use crate::attention::AttentionSpec;
 use crate::chunk::ChunkParts;
 use crate::conv_step::ConvStepSpec;
 use crate::decode_step::DecodeStepSpec;
@@ -28,6 +29,16 @@ impl Sizes for DecodeStepSpec {
 impl Sizes for ConvStepSpec {
     fn sizes(&self) -> Vec<(&'static str, u32)> {
         vec![("channels", self.channels)]
+    }
+}
+
+impl Sizes for AttentionSpec {
+    fn sizes(&self) -> Vec<(&'static str, u32)> {
+        vec![
+            ("query_heads", self.query_heads),
+            ("key_heads", self.key_heads),
+            ("heads_per_workgroup", self.heads_per_workgroup),
+        ]
     }
 }
 
