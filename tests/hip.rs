@@ -8,7 +8,7 @@ use hip_library::emulated_library;
 use serde_json::Value;
 
 /// A job a kernel and target; prefill is a tile and a scan kernel, with a workspace between them.
-const JOBS: [(&[&str], &str); 5] = [
+const JOBS: [(&[&str], &str); 8] = [
     (&["tests/data/specs/gdn_t1_gfx950.toml"], "gfx950"),
     (&["tests/data/specs/gdn_t1_gfx1100.toml"], "gfx1100"),
     (&["specs/library/conv_step_gfx950.toml"], "gfx950"),
@@ -17,6 +17,9 @@ const JOBS: [(&[&str], &str); 5] = [
         &["specs/library/gdn_chunk_tile_gfx950.toml", "specs/library/gdn_chunk_scan_gfx950.toml"],
         "gfx950",
     ),
+    (&["specs/library/kda_chunk_fused_strided_gfx950.toml"], "gfx950"),
+    (&["specs/library/gdn_chunk_fused_head_major_gfx950.toml"], "gfx950"),
+    (&["specs/library/gdn_chunk_tile_f16_gfx950.toml"], "gfx950"),
 ];
 
 fn wavesmith(args: &[&str], target: &str) -> Output {
@@ -51,6 +54,7 @@ fn both_devices_give_the_same_bits() {
     for (specs, target) in JOBS {
         let (emulated, hip) = (run(specs, target, "emulated"), run(specs, target, "hip"));
         assert_eq!(bits(&emulated), bits(&hip), "{specs:?}");
+        assert_eq!(emulated["status"], hip["status"], "{specs:?}");
         assert!(!bits(&hip).is_empty() && hip["passed"] == true && hip["compared"] == true);
         let device = hip["device"].as_str().unwrap();
         assert!(device.starts_with("hip-emulated: emulated"), "{device}");
