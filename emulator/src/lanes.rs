@@ -7,6 +7,7 @@
 
 mod float;
 mod int;
+mod loops;
 mod mask;
 mod places;
 mod result;

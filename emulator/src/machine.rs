@@ -33,7 +33,7 @@ pub enum LdsOrder {
 /// How loops over lanes run on the host. The results have equal bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostVectors {
-    /// With AVX2 and FMA where the host has both.
+    /// With AVX2, FMA and F16C where the host has all of them.
     Detect,
     /// With what every host has.
     Plain,

@@ -3,6 +3,7 @@
 use super::{
     CANONICAL_NAN32, FloatMode, INF32, SIGN32, canonical, is_nan32, is_signalling32, quiet32,
 };
+use crate::lanes::Fused;
 
 fn float(bits: u32) -> f32 {
     f32::from_bits(bits)
@@ -70,16 +71,18 @@ pub(crate) fn max32(mode: FloatMode, a: u32, b: u32) -> u32 {
     pick(mode, a, b, ordered(a) > ordered(b))
 }
 
-/// The smaller one of two that are not NaN, −0 below +0.
-#[inline]
+/// The smaller one of two that are not NaN, −0 below +0. Of equal ones the bits together are the result.
+#[inline(always)]
 pub(crate) fn less32(a: u32, b: u32) -> u32 {
-    if ordered(a) < ordered(b) { a } else { b }
+    let less = |x: f32, y: f32| if x < y { x } else { y }.to_bits();
+    less(float(a), float(b)) | less(float(b), float(a))
 }
 
-/// The larger one of two that are not NaN, +0 above −0.
-#[inline]
+/// The larger one of two that are not NaN, +0 above −0. Of equal ones the common bits are the result.
+#[inline(always)]
 pub(crate) fn more32(a: u32, b: u32) -> u32 {
-    if ordered(a) > ordered(b) { a } else { b }
+    let more = |x: f32, y: f32| if x > y { x } else { y }.to_bits();
+    more(float(a), float(b)) & more(float(b), float(a))
 }
 
 /// The number of two operands when one is NaN, the first when it is `better`, otherwise the second.
@@ -122,32 +125,41 @@ fn ordered(bits: u32) -> i32 {
 
 /// Nearest integer, ties to even; the sign stays, of zero too. Numbers from 2²³ on have no fraction, and
 /// below it adding 2²³ rounds at the units.
-#[inline]
-pub(crate) fn nearest_even(value: f32) -> f32 {
+#[inline(always)]
+pub(crate) fn nearest_even(fused: Fused, value: f32) -> f32 {
     const NO_FRACTION: f32 = 8_388_608.0;
+    if fused == Fused::Instruction {
+        return value.round_ties_even();
+    }
     let magic = NO_FRACTION.copysign(value);
     let rounded = ((value + magic) - magic).copysign(value);
     if value.abs() < NO_FRACTION { rounded } else { value }
 }
 
 /// Largest integer not above.
-#[inline]
-pub(crate) fn floor(value: f32) -> f32 {
-    let nearest = nearest_even(value);
+#[inline(always)]
+pub(crate) fn floor(fused: Fused, value: f32) -> f32 {
+    if fused == Fused::Instruction {
+        return value.floor();
+    }
+    let nearest = nearest_even(fused, value);
     (if nearest > value { nearest - 1.0 } else { nearest }).copysign(value)
 }
 
 /// Smallest integer not below.
-#[inline]
-pub(crate) fn ceil(value: f32) -> f32 {
-    let nearest = nearest_even(value);
+#[inline(always)]
+pub(crate) fn ceil(fused: Fused, value: f32) -> f32 {
+    if fused == Fused::Instruction {
+        return value.ceil();
+    }
+    let nearest = nearest_even(fused, value);
     (if nearest < value { nearest + 1.0 } else { nearest }).copysign(value)
 }
 
 /// Integer part.
-#[inline]
-pub(crate) fn trunc(value: f32) -> f32 {
-    floor(value.abs()).copysign(value)
+#[inline(always)]
+pub(crate) fn trunc(fused: Fused, value: f32) -> f32 {
+    floor(fused, value.abs()).copysign(value)
 }
 
 /// `a − ⌊a⌋`, at most the largest number below one.
@@ -158,7 +170,7 @@ pub(crate) fn fract32(a: u32) -> u32 {
     if value.is_infinite() {
         return CANONICAL_NAN32;
     }
-    let result = value - floor(value);
+    let result = value - floor(Fused::Software, value);
     canonical(
         if result < 1.0 || result.is_nan() { result } else { f32::from_bits(0x3f7f_ffff) },
         [a],
@@ -170,6 +182,21 @@ pub(crate) fn fract32(a: u32) -> u32 {
 pub(crate) fn ldexp32(a: u32, exponent: i32) -> u32 {
     let scale = f64::from_bits(u64::from((1023 + exponent.clamp(-500, 500)).unsigned_abs()) << 52);
     canonical((f64::from(float(a)) * scale) as f32, [a])
+}
+
+/// As [`ldexp32`]. With instructions of the host it may give NaN where that does not: where one product is not known
+/// to round once.
+#[inline(always)]
+pub(crate) fn ldexp_lanes(fused: Fused, a: f32, exponent: i32) -> f32 {
+    if fused == Fused::Software {
+        return float(ldexp32(a.to_bits(), exponent));
+    }
+    /// Nothing finite is left of a number times two to this power.
+    const VANISHING: i32 = -300;
+    let is_normal = exponent.wrapping_add(126).cast_unsigned() < 254;
+    let factor = exponent.wrapping_add(127).cast_unsigned() << 23;
+    let other = if exponent < VANISHING { 0 } else { CANONICAL_NAN32 };
+    a * float(if is_normal { factor } else { other })
 }
 
 /// Exponent e of `a = m · 2^e` with m in [0.5, 1); zero for zero, infinity and NaN.

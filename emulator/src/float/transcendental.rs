@@ -5,18 +5,12 @@
 //! half a unit of the exact one: approximate, and the same on every host.
 
 use super::{SIGN32, canonical, flush32};
+use crate::lanes::Fused;
 
 #[inline(always)]
 fn through_f64(a: u32, function: impl Fn(f64) -> f64) -> u32 {
     let a = flush32(a);
     flush32(canonical(function(f64::from(f32::from_bits(a))) as f32, [a]))
-}
-
-/// 2^a; of NaN some NaN.
-#[inline(always)]
-pub(crate) fn exp2_32(a: f32) -> f32 {
-    let a = f32::from_bits(flush32(a.to_bits()));
-    f32::from_bits(flush32((exp2(a.into()) as f32).to_bits()))
 }
 
 /// 2^r of −½ to ½ as a polynomial: its coefficients from r¹¹ down to r, and 1. It passes through 2^r at the
@@ -35,22 +29,26 @@ const EXP2: [f64; 11] = [
     core::f64::consts::LN_2,
 ];
 
-/// 2^x in binary64 for the numbers that a binary32 result can tell apart: beyond them, the nearest one.
-/// Free of branches and tables, so that loops over lanes become vector code.
+/// 2^a; of NaN some NaN. Free of branches and tables, so that loops over lanes become vector code. What the sum of the
+/// polynomial is made of changes no result: both ways were compared on every input.
 #[inline(always)]
-fn exp2(x: f64) -> f64 {
-    /// 1.5 · 2⁵²: adding it rounds at the units and leaves the integer in the low bits.
-    const MAGIC: f64 = 6_755_399_441_055_744.0;
-    let x = if x > 129.0 { 129.0 } else { x };
-    let x = if x < -151.0 { -151.0 } else { x };
+pub(crate) fn exp2_32(fused: Fused, a: f32) -> f32 {
+    /// 1.5 · 2²³: adding it rounds at the units and leaves the integer in the low bits.
+    const MAGIC: f32 = 12_582_912.0;
+    // Below 2^−126 results are flushed; −127 and 128 give zero and infinity by their exponents.
+    let x = if a < -126.0 { -127.0 } else { a };
+    let x = if x > 128.0 { 128.0 } else { x };
     let shifted = x + MAGIC;
-    let fraction = x - (shifted - MAGIC);
-    let mut power = EXP2[0];
-    for coefficient in &EXP2[1..] {
-        power = power * fraction + coefficient;
-    }
-    let power = power * fraction + 1.0;
-    power * f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52)
+    let fraction = f64::from(x - (shifted - MAGIC));
+    let step = |power: f64, coefficient: f64| match fused {
+        Fused::Instruction => power.mul_add(fraction, coefficient),
+        Fused::Software => power * fraction + coefficient,
+    };
+    let power = EXP2[1..].iter().fold(EXP2[0], |power, coefficient| step(power, *coefficient));
+    // The power of the fraction is normal; the integer goes straight into its exponent.
+    let power = (step(power, 1.0) as f32).to_bits();
+    let scaled = f32::from_bits(power.wrapping_add(shifted.to_bits() << 23));
+    if a.is_nan() { a } else { scaled }
 }
 
 /// log₂ a.

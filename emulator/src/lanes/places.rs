@@ -1,9 +1,11 @@
 //! Where the operands of an instruction lie, row by row, and what becomes of a row of results.
 
-use super::Fused;
-use crate::float::{SIGN32, canonical, is_nan32};
+use std::cell::Cell;
+
+use super::simd::{Fused, Loops};
+use crate::float::{SIGN32, canonical};
 use crate::prepare::{Places, Prepared};
-use crate::wave::{HIGH_SPREAD, ROW_LANES, Row, VectorFile};
+use crate::wave::{AlignedRow, HIGH_SPREAD, ROW_LANES, ROWS, Row, VectorFile, VectorRows};
 
 /// The signs that NEG and ABS give the first three sources as binary32.
 #[derive(Clone, Copy)]
@@ -28,97 +30,116 @@ impl Signs {
 }
 
 /// The rows of lanes that an instruction works on.
-#[derive(Clone, Copy)]
-pub(super) struct Lanes {
-    pub places: Places,
+pub(super) struct Lanes<'f> {
+    sources: [&'f [Cell<AlignedRow>; ROWS]; 3],
+    result: &'f [Cell<AlignedRow>; ROWS],
     pub n_rows: usize,
     /// Active lanes of the wave.
     active: u64,
+    /// All lanes are active.
+    is_full: bool,
 }
 
-impl Lanes {
+impl<'f> Lanes<'f> {
+    /// Of a word of the result and the words of the sources, high ones where their bit is set.
     #[inline(always)]
-    pub(super) fn of(vectors: &VectorFile, inst: &Prepared, active: u64) -> Lanes {
-        Lanes { places: inst.places, n_rows: vectors.rows_per_register(), active }
-    }
-
-    #[inline(always)]
-    pub(super) fn spread_of(vectors: &mut VectorFile, inst: &Prepared, active: u64) -> Lanes {
-        let lanes = Lanes::of(vectors, inst, active);
-        if inst.places.spread != 0 {
-            lanes.spread(vectors);
-        }
-        lanes
-    }
-
-    #[inline(always)]
-    pub(super) fn spread(&self, vectors: &mut VectorFile) {
-        let values = vectors.uniforms;
-        for (k, value) in values.into_iter().enumerate() {
-            if self.places.spread >> k & 1 == 1 {
-                *vectors.row_mut(self.places.sources[k], 0) = [value as u32; ROW_LANES];
-            }
-        }
-    }
-
-    /// Spreads the high words of wide sources.
-    #[inline(always)]
-    pub(super) fn spread_high(&self, vectors: &mut VectorFile) {
-        let values = vectors.uniforms;
-        for (k, value) in values.into_iter().enumerate() {
-            if self.places.spread >> k & 1 == 1 {
-                *vectors.row_mut(self.high(k), 0) = [(value >> 32) as u32; ROW_LANES];
-            }
-        }
-    }
-
-    /// The register of the high word of a source.
-    #[inline(always)]
-    pub(super) fn high(&self, k: usize) -> u16 {
-        let is_set = |bits: u8| bits >> k & 1 == 1;
-        let distance = match (is_set(self.places.spread), is_set(self.places.uniform)) {
-            (true, _) => HIGH_SPREAD,
-            (false, true) => 0,
-            (false, false) => 1,
+    pub(super) fn of_words(
+        vectors: &'f VectorRows<'_>,
+        places: &Places,
+        active: u64,
+        word: u16,
+        high: u8,
+    ) -> Lanes<'f> {
+        let source = |k: usize| {
+            let is_high = high >> k & 1 == 1;
+            vectors.rows(if is_high { high_word(places, k) } else { places.sources[k] })
         };
-        self.places.sources[k] + distance
+        let result = vectors.rows(places.result + word);
+        let sources = [source(0), source(1), source(2)];
+        let is_full = active == vectors.all_lanes;
+        Lanes { sources, result, n_rows: vectors.n_rows, active, is_full }
+    }
+
+    #[inline(always)]
+    pub(super) fn of(vectors: &'f VectorRows<'_>, places: &Places, active: u64) -> Lanes<'f> {
+        Lanes::of_words(vectors, places, active, 0, 0)
     }
 
     /// Copies of the rows of the sources: a loop over copies needs no look at whether they overlap its results.
     #[inline(always)]
-    pub(super) fn sources(&self, vectors: &VectorFile, row: usize) -> [Row; 3] {
-        self.words(vectors, row, 0)
-    }
-
-    /// As [`Lanes::sources`], the high words of those whose bit is set.
-    #[inline(always)]
-    pub(super) fn words(&self, vectors: &VectorFile, row: usize, high: u8) -> [Row; 3] {
-        let word = |k: usize| {
-            let is_uniform = self.places.uniform >> k & 1 == 1;
-            let register = if high >> k & 1 == 1 { self.high(k) } else { self.places.sources[k] };
-            vectors.row(register, if is_uniform { 0 } else { row })
-        };
+    pub(super) fn sources(&self, row: usize) -> [Row; 3] {
+        let copy = |k: usize| self.sources[k][row % ROWS].get().0;
         // Written out, the copies stay in registers.
-        [*word(0), *word(1), *word(2)]
+        [copy(0), copy(1), copy(2)]
     }
 
     #[inline(always)]
-    pub(super) fn put(&self, vectors: &mut VectorFile, row: usize, out: &Row) {
-        self.put_word(vectors, 0, row, out);
-    }
-
-    #[inline(always)]
-    pub(super) fn put_word(&self, vectors: &mut VectorFile, word: u16, row: usize, out: &Row) {
-        let lanes = (self.active >> (row * ROW_LANES)) as u32;
-        let result = vectors.row_mut(self.places.result + word, row);
-        if lanes == u32::MAX {
-            *result = *out;
+    pub(super) fn put(&self, row: usize, out: &Row) {
+        let result = &self.result[row % ROWS];
+        if self.is_full {
+            result.set(AlignedRow(*out));
             return;
         }
-        for lane in 0..ROW_LANES {
-            let mask = ((lanes << (31 - lane)).cast_signed() >> 31).cast_unsigned();
-            result[lane] = result[lane] & !mask | out[lane] & mask;
+        // A copy: what is handed over by reference cannot stay in registers.
+        let out = *out;
+        put_some(result, (self.active >> (row * ROW_LANES)) as u32, &out);
+    }
+}
+
+/// Writes some lanes of a row.
+#[inline(never)]
+fn put_some(result: &Cell<AlignedRow>, lanes: u32, out: &Row) {
+    let mut merged = result.get();
+    for lane in 0..ROW_LANES {
+        let mask = ((lanes << (31 - lane)).cast_signed() >> 31).cast_unsigned();
+        merged.0[lane] = merged.0[lane] & !mask | out[lane] & mask;
+    }
+    result.set(merged);
+}
+
+/// The register of the high word of a source.
+#[inline(always)]
+fn high_word(places: &Places, k: usize) -> u16 {
+    let is_set = |bits: u8| bits >> k & 1 == 1;
+    let distance = match (is_set(places.spread), is_set(places.uniform)) {
+        (true, _) => HIGH_SPREAD,
+        (false, true) => 0,
+        (false, false) => 1,
+    };
+    places.sources[k] + distance
+}
+
+/// Spreads the values of scalar sources over staging registers, their high words too where the sources are wide.
+pub(super) struct Spread<'s> {
+    pub vectors: &'s mut VectorFile,
+    pub places: &'s Places,
+}
+
+impl Loops for Spread<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: Fused) {
+        let Spread { vectors, places } = self;
+        let values = vectors.uniforms;
+        let vectors = vectors.cells();
+        for (k, value) in values.into_iter().enumerate() {
+            if places.spread >> k & 1 == 0 {
+                continue;
+            }
+            spread(vectors.rows(places.sources[k]), vectors.n_rows, value as u32);
+            if places.is_wide {
+                spread(vectors.rows(high_word(places, k)), vectors.n_rows, (value >> 32) as u32);
+            }
         }
+    }
+}
+
+#[inline(always)]
+fn spread(rows: &[Cell<AlignedRow>; ROWS], n_rows: usize, word: u32) {
+    rows[0].set(AlignedRow([word; ROW_LANES]));
+    if n_rows > 1 {
+        rows[1].set(AlignedRow([word; ROW_LANES]));
     }
 }
 
@@ -146,15 +167,16 @@ pub(super) fn arithmetic_row<const SIGNED: bool>(
     out: &mut Row,
     f: impl Fn(Fused, f32, f32, f32) -> f32,
 ) -> bool {
-    let mut nans = 0;
+    let mut has_nans = false;
     for (at, out) in out.iter_mut().enumerate() {
         let bits = [a[at], b[at], c[at]];
         let bits = if SIGNED { signs.apply(bits) } else { bits };
         let [a, b, c] = bits.map(f32::from_bits);
-        *out = f(fused, a, b, c).to_bits();
-        nans |= u32::from(is_nan32(*out));
+        let result = f(fused, a, b, c);
+        has_nans |= result.is_nan();
+        *out = result.to_bits();
     }
-    nans != 0
+    has_nans
 }
 
 /// A row of results, NaNs the ones that the sources call for.
@@ -171,20 +193,22 @@ pub(super) fn canonical_row(
     })
 }
 
-/// Works a row with NaNs out again, so that the usual rows need not be kept for it.
+/// Works rows with NaNs out again, one bit a row, so that the usual rows need not be kept for it.
 #[cold]
 #[inline(never)]
 pub(super) fn put_canonical(
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
-    row: usize,
+    rows: u32,
     f: impl Fn(Fused, f32, f32, f32) -> f32,
 ) {
-    let lanes = Lanes::of(vectors, inst, active);
-    let [a, b, c] = lanes.sources(vectors, row);
-    let out = canonical_row(&Signs::of(inst), [&a, &b, &c], f);
-    lanes.put(vectors, row, &out);
+    let vectors = vectors.cells();
+    let (lanes, signs) = (Lanes::of(&vectors, &inst.places, active), Signs::of(inst));
+    for row in set_bits(rows) {
+        let [a, b, c] = lanes.sources(row);
+        lanes.put(row, &canonical_row(&signs, [&a, &b, &c], &f));
+    }
 }
 
 /// As [`put_canonical`], both words.
@@ -194,34 +218,48 @@ pub(super) fn put_canonical_pair(
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
-    row: usize,
+    rows: u32,
     words: [Choice; 2],
     f: impl Fn(Fused, f32, f32, f32) -> f32,
 ) {
-    let lanes = Lanes::of(vectors, inst, active);
-    let out = words.map(|choice| {
-        let [a, b, c] = lanes.words(vectors, row, choice.high);
-        canonical_row(&choice.signs(), [&a, &b, &c], &f)
-    });
-    lanes.put_word(vectors, 0, row, &out[0]);
-    lanes.put_word(vectors, 1, row, &out[1]);
+    let vectors = vectors.cells();
+    let word = |k: u16| {
+        let high = words[usize::from(k)].high;
+        Lanes::of_words(&vectors, &inst.places, active, k, high)
+    };
+    let lanes = [word(0), word(1)];
+    for row in set_bits(rows) {
+        let out = [0, 1].map(|k| {
+            let [a, b, c] = lanes[k].sources(row);
+            canonical_row(&words[k].signs(), [&a, &b, &c], &f)
+        });
+        lanes[0].put(row, &out[0]);
+        lanes[1].put(row, &out[1]);
+    }
 }
 
-/// Works a row with NaNs out again.
+/// Works rows with NaNs out again, one bit a row.
 #[cold]
 #[inline(never)]
 pub(super) fn put_everything(
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
-    row: usize,
+    rows: u32,
     of_everything: impl Fn(u32, u32, u32) -> u32,
 ) {
-    let (lanes, signs) = (Lanes::of(vectors, inst, active), Signs::of(inst));
-    let [a, b, c] = lanes.sources(vectors, row);
-    let out = std::array::from_fn(|at| {
-        let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
-        of_everything(a, b, c)
-    });
-    lanes.put(vectors, row, &out);
+    let vectors = vectors.cells();
+    let (lanes, signs) = (Lanes::of(&vectors, &inst.places, active), Signs::of(inst));
+    for row in set_bits(rows) {
+        let [a, b, c] = lanes.sources(row);
+        let out = std::array::from_fn(|at| {
+            let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
+            of_everything(a, b, c)
+        });
+        lanes.put(row, &out);
+    }
+}
+
+fn set_bits(rows: u32) -> impl Iterator<Item = usize> {
+    (0..2).filter(move |row| rows >> row & 1 == 1)
 }

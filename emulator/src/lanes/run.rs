@@ -1,7 +1,7 @@
 //! Running a loop over the rows of a wave: operands found, undefined bits followed.
 
 use super::Shadow;
-use super::places::Choice;
+use super::places::{Choice, Spread};
 use super::simd::{self, Fused, Width};
 use crate::exec::{Exec, Outcome};
 use crate::prepare::Prepared;
@@ -26,22 +26,21 @@ impl Exec<'_> {
     }
 
     /// Runs a loop that writes 32-bit results, all of them defined.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run_defined<T>(
         &mut self,
         inst: &Prepared,
         run: impl FnOnce(Width, &mut VectorFile, &Prepared, u64) -> T,
     ) -> T {
         if inst.places.spread != 0 {
-            self.read_uniforms(inst);
+            self.spread_uniforms(inst);
         }
         let active = self.wave.active;
         run(self.wave.vectors.width(), &mut self.wave.vectors, inst, active)
     }
 
-    /// Reads what the loop will spread over lanes.
-    #[inline]
-    fn read_uniforms(&mut self, inst: &Prepared) {
+    /// Spreads what is the same in all lanes.
+    fn spread_uniforms(&mut self, inst: &Prepared) {
         for k in 0..3 {
             if inst.places.spread >> k & 1 == 1 {
                 let ready = inst.places.uniform(k, &self.wave.scalars);
@@ -49,6 +48,8 @@ impl Exec<'_> {
                 self.wave.vectors.uniforms[k] = value;
             }
         }
+        let (width, vectors) = (self.wave.vectors.width(), &mut self.wave.vectors);
+        simd::run(width, Spread { vectors, places: &inst.places });
     }
 
     /// Runs a loop that writes 32-bit results with these undefined bits a row.

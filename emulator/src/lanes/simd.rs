@@ -1,7 +1,7 @@
-//! Loops over rows of lanes, as wide as the host's vectors.
+//! Vector code as wide as the host's vectors.
 //!
-//! Every loop is compiled twice: for any host, and for x86-64 hosts that turn out to have AVX2 and FMA.
-//! Both give the same bits. Integer and single float operations are exact either way; a fused
+//! Every loop (of `loops`, and each [`Loops`]) is compiled twice: for any host, and for x86-64 hosts that turn out to
+//! have AVX2, FMA and F16C. Both give the same bits. Integer and single float operations are exact either way; a fused
 //! multiply-add is one instruction in the one and [`fma_to_odd`](crate::float::fma_to_odd) in the other.
 
 #![expect(
@@ -9,18 +9,22 @@
     reason = "calling a function compiled for features that the host was found to have"
 )]
 
-use super::ZERO;
-use super::places::{
-    Choice, Lanes, Signs, arithmetic_row, put_canonical, put_canonical_pair, put_everything,
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::__m256;
+
+use super::loops::{
+    arithmetic_lanes, map_lanes, map_numbered_lanes, map_signed_lanes, numbers_lanes, pairs_lanes,
+    select_lanes, test_lanes,
 };
-use crate::float::{fma_to_odd, is_nan32};
+use super::places::Choice;
+use crate::float::fma_to_odd;
 use crate::prepare::Prepared;
 use crate::wave::{ROW_LANES, Row, VectorFile};
 
 /// How wide the host's vectors are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Width {
-    /// The host has AVX2 and FMA. Only [`Width::detect`] says so.
+    /// The host has AVX2, FMA and F16C. Only [`Width::detect`] says so.
     is_wide: bool,
 }
 
@@ -31,7 +35,9 @@ impl Width {
     /// What this host has.
     pub(crate) fn detect() -> Width {
         #[cfg(target_arch = "x86_64")]
-        let is_wide = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        let is_wide = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c");
         #[cfg(not(target_arch = "x86_64"))]
         let is_wide = false;
         Width { is_wide }
@@ -63,7 +69,7 @@ macro_rules! both_widths {
     ($(#[$doc:meta])* $name:ident, $wide:ident, $lanes:ident,
      <$($f:ident: $bound:path),+>($($arg:ident: $ty:ty),+) $(-> $out:ty)?) => {
         #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
+        #[target_feature(enable = "avx2,fma,f16c")]
         fn $wide<$($f: $bound),+>($($arg: $ty),+) $(-> $out)? {
             $lanes(Fused::Instruction, $($arg),+)
         }
@@ -72,7 +78,7 @@ macro_rules! both_widths {
         pub(crate) fn $name<$($f: $bound),+>(width: Width, $($arg: $ty),+) $(-> $out)? {
             #[cfg(target_arch = "x86_64")]
             if width.is_wide {
-                // SAFETY: a width is only wide where `Width::detect` has seen both features.
+                // SAFETY: a width is only wide where `Width::detect` has seen these features.
                 return unsafe { $wide($($arg),+) };
             }
             let _ = width;
@@ -127,56 +133,11 @@ both_widths!(
     <L: Loops>(loops: L) -> L::Output
 );
 
-/// Every row: all lanes of the sources through `compute`, then the active ones written, as defined.
-macro_rules! each_row {
-    ($vectors:ident, $inst:ident, $active:ident, |$row:ident, $a:ident, $b:ident, $c:ident, $out:ident| $compute:block) => {
-        let lanes = Lanes::spread_of($vectors, $inst, $active);
-        for $row in 0..lanes.n_rows {
-            let [$a, $b, $c] = lanes.sources($vectors, $row);
-            let mut $out = ZERO;
-            $compute
-            lanes.put($vectors, $row, &$out);
-        }
-        $vectors.define(lanes.places.result, $active);
-    };
-}
-
-#[inline(always)]
-fn map_lanes<F: Fn(u32, u32, u32) -> u32>(
-    _: Fused,
-    vectors: &mut VectorFile,
-    inst: &Prepared,
-    active: u64,
-    f: F,
-) {
-    each_row!(vectors, inst, active, |row, a, b, c, out| {
-        for (at, out) in out.iter_mut().enumerate() {
-            *out = f(a[at], b[at], c[at]);
-        }
-    });
-}
-
 both_widths!(
     /// A function of 32-bit sources without signs.
     map, map_wide, map_lanes,
     <F: Fn(u32, u32, u32) -> u32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
 );
-
-#[inline(always)]
-fn map_numbered_lanes<F: Fn(u32, u32, u32) -> u32>(
-    _: Fused,
-    vectors: &mut VectorFile,
-    inst: &Prepared,
-    active: u64,
-    f: F,
-) {
-    each_row!(vectors, inst, active, |row, a, b, _c, out| {
-        let first = (row * ROW_LANES) as u32;
-        for (at, out) in out.iter_mut().enumerate() {
-            *out = f(first + at as u32, a[at], b[at]);
-        }
-    });
-}
 
 both_widths!(
     /// A function of the number of the lane and two 32-bit sources without signs.
@@ -184,63 +145,11 @@ both_widths!(
     <F: Fn(u32, u32, u32) -> u32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
 );
 
-#[inline(always)]
-fn map_signed_lanes<F: Fn(u32, u32, u32) -> u32>(
-    fused: Fused,
-    vectors: &mut VectorFile,
-    inst: &Prepared,
-    active: u64,
-    f: F,
-) {
-    if !inst.has_signs {
-        return map_lanes(fused, vectors, inst, active, f);
-    }
-    let signs = Signs::of(inst);
-    each_row!(vectors, inst, active, |row, a, b, c, out| {
-        for (at, out) in out.iter_mut().enumerate() {
-            let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
-            *out = f(a, b, c);
-        }
-    });
-}
-
 both_widths!(
     /// A function of 32-bit sources with NEG and ABS as on binary32.
     map_signed, map_signed_wide, map_signed_lanes,
     <F: Fn(u32, u32, u32) -> u32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
 );
-
-#[inline(always)]
-fn arithmetic_rows<const SIGNED: bool, F: Fn(Fused, f32, f32, f32) -> f32>(
-    fused: Fused,
-    vectors: &mut VectorFile,
-    inst: &Prepared,
-    active: u64,
-    f: F,
-) {
-    let signs = Signs::of(inst);
-    each_row!(vectors, inst, active, |row, a, b, c, out| {
-        if arithmetic_row::<SIGNED>(fused, &signs, [&a, &b, &c], &mut out, &f) {
-            put_canonical(vectors, inst, active, row, &f);
-            continue;
-        }
-    });
-}
-
-#[inline(always)]
-fn arithmetic_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
-    fused: Fused,
-    vectors: &mut VectorFile,
-    inst: &Prepared,
-    active: u64,
-    f: F,
-) {
-    if inst.has_signs {
-        arithmetic_rows::<true, F>(fused, vectors, inst, active, f);
-    } else {
-        arithmetic_rows::<false, F>(fused, vectors, inst, active, f);
-    }
-}
 
 both_widths!(
     /// A binary32 operation of the host on sources with signs. A NaN result becomes the one that the
@@ -249,67 +158,12 @@ both_widths!(
     <F: Fn(Fused, f32, f32, f32) -> f32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
 );
 
-#[inline(always)]
-fn pairs_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
-    fused: Fused,
-    vectors: &mut VectorFile,
-    inst: &Prepared,
-    active: u64,
-    words: [Choice; 2],
-    f: F,
-) {
-    let lanes = Lanes::spread_of(vectors, inst, active);
-    if inst.places.spread != 0 {
-        lanes.spread_high(vectors);
-    }
-    let [low, high] = words.map(Choice::signs);
-    for row in 0..lanes.n_rows {
-        let (mut low_out, mut high_out) = (ZERO, ZERO);
-        let [a, b, c] = lanes.words(vectors, row, words[0].high);
-        let mut has_nans = arithmetic_row::<true>(fused, &low, [&a, &b, &c], &mut low_out, &f);
-        let [a, b, c] = lanes.words(vectors, row, words[1].high);
-        has_nans |= arithmetic_row::<true>(fused, &high, [&a, &b, &c], &mut high_out, &f);
-        if has_nans {
-            put_canonical_pair(vectors, inst, active, row, words, &f);
-            continue;
-        }
-        lanes.put_word(vectors, 0, row, &low_out);
-        lanes.put_word(vectors, 1, row, &high_out);
-    }
-    vectors.define(lanes.places.result, active);
-    vectors.define(lanes.places.result + 1, active);
-}
-
 both_widths!(
     /// A binary32 operation of the host for each word of a packed result.
     pairs, pairs_wide, pairs_lanes,
     <F: Fn(Fused, f32, f32, f32) -> f32>
     (vectors: &mut VectorFile, inst: &Prepared, active: u64, words: [Choice; 2], f: F)
 );
-
-#[inline(always)]
-fn numbers_lanes<F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> u32>(
-    _: Fused,
-    vectors: &mut VectorFile,
-    inst: &Prepared,
-    active: u64,
-    of_numbers: F,
-    of_everything: G,
-) {
-    let signs = Signs::of(inst);
-    each_row!(vectors, inst, active, |row, a, b, c, out| {
-        let mut nans = 0;
-        for (at, out) in out.iter_mut().enumerate() {
-            let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
-            *out = of_numbers(a, b, c);
-            nans |= u32::from(is_nan32(a)) | u32::from(is_nan32(b)) | u32::from(is_nan32(c));
-        }
-        if nans != 0 {
-            put_everything(vectors, inst, active, row, &of_everything);
-            continue;
-        }
-    });
-}
 
 both_widths!(
     /// A function of binary32 sources with signs, given twice: for numbers, and for everything.
@@ -318,53 +172,12 @@ both_widths!(
     (vectors: &mut VectorFile, inst: &Prepared, active: u64, of_numbers: F, of_everything: G)
 );
 
-#[inline(always)]
-fn select_lanes<F: Fn(u32, u32, bool) -> u32>(
-    _: Fused,
-    vectors: &mut VectorFile,
-    inst: &Prepared,
-    active: u64,
-    mask: u64,
-    f: F,
-) {
-    let signs = Signs::of(inst);
-    each_row!(vectors, inst, active, |row, a, b, c, out| {
-        let bits = (mask >> (row * ROW_LANES)) as u32;
-        for (at, out) in out.iter_mut().enumerate() {
-            let [a, b, _] = signs.apply([a[at], b[at], c[at]]);
-            *out = f(a, b, bits & 1 << at != 0);
-        }
-    });
-}
-
 both_widths!(
     /// A function of two sources with signs and of a bit a lane.
     select, select_wide, select_lanes,
     <F: Fn(u32, u32, bool) -> u32>
     (vectors: &mut VectorFile, inst: &Prepared, active: u64, mask: u64, f: F)
 );
-
-#[inline(always)]
-fn test_lanes<F: Fn(u32, u32, u32) -> bool>(
-    fused: Fused,
-    vectors: &mut VectorFile,
-    inst: &Prepared,
-    f: F,
-) -> u64 {
-    let signs = Signs::of(inst);
-    let lanes = Lanes::spread_of(vectors, inst, 0);
-    let mut result = 0;
-    for row in 0..lanes.n_rows {
-        let [a, b, c] = lanes.sources(vectors, row);
-        let mut holds = ZERO;
-        for (at, holds) in holds.iter_mut().enumerate() {
-            let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
-            *holds = if f(a, b, c) { u32::MAX } else { 0 };
-        }
-        result |= u64::from(gather(fused, &holds)) << (row * ROW_LANES);
-    }
-    result
-}
 
 both_widths!(
     /// One bit a lane from sources with signs; lanes that are not active count too.
@@ -374,7 +187,7 @@ both_widths!(
 
 /// The highest bit of each lane.
 #[inline(always)]
-fn gather(fused: Fused, row: &Row) -> u32 {
+pub(super) fn gather(fused: Fused, row: &Row) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if fused == Fused::Instruction {
         use std::arch::x86_64::{_mm256_castsi256_ps, _mm256_loadu_si256, _mm256_movemask_ps};
@@ -388,4 +201,141 @@ fn gather(fused: Fused, row: &Row) -> u32 {
     }
     let _ = fused;
     row.iter().rev().fold(0, |bits, lane| bits << 1 | lane >> 31)
+}
+
+/// The low and the high halves of words as binary16, widened; signalling NaNs come out quiet. `None` where the loop is not
+/// one of wide vectors.
+#[inline(always)]
+pub(crate) fn widen_halves(fused: Fused, words: &[u32; 8]) -> Option<[[f32; 8]; 2]> {
+    #[cfg(target_arch = "x86_64")]
+    if fused == Fused::Instruction {
+        use std::arch::x86_64::{
+            _mm256_castsi256_si128, _mm256_cvtph_ps, _mm256_extracti128_si256, _mm256_loadu_si256,
+            _mm256_permute4x64_epi64, _mm256_set_epi64x, _mm256_shuffle_epi8, _mm256_storeu_ps,
+        };
+        /// Of four words the low halves, then the high ones.
+        const APART: [i64; 2] = [0x0d0c_0908_0504_0100, 0x0f0e_0b0a_0706_0302];
+        let mut out = [[0.0; 8]; 2];
+        // SAFETY: loops with this fused multiply-add are compiled for AVX2 and F16C; 32 bytes each are read and written.
+        unsafe {
+            let order = _mm256_set_epi64x(APART[1], APART[0], APART[1], APART[0]);
+            let apart = _mm256_shuffle_epi8(_mm256_loadu_si256(words.as_ptr().cast()), order);
+            let sorted = _mm256_permute4x64_epi64::<0b11_01_10_00>(apart);
+            let low = _mm256_cvtph_ps(_mm256_castsi256_si128(sorted));
+            let high = _mm256_cvtph_ps(_mm256_extracti128_si256::<1>(sorted));
+            _mm256_storeu_ps(out[0].as_mut_ptr(), low);
+            _mm256_storeu_ps(out[1].as_mut_ptr(), high);
+        }
+        return Some(out);
+    }
+    let _ = (fused, words);
+    None
+}
+
+/// Whether `n_bytes` bytes at each address are among these, the first of which has the address `first`.
+#[inline(always)]
+pub(crate) fn are_inside(bytes: &[u8], first: u64, at: &[u64; ROW_LANES], n_bytes: usize) -> bool {
+    let Some(last) = bytes.len().checked_sub(n_bytes) else { return false };
+    let mut is_any_outside = false;
+    for address in at {
+        is_any_outside |= address.wrapping_sub(first) > last as u64;
+    }
+    !is_any_outside
+}
+
+/// Word `l` of four rows of eight lanes to lane `l`, and back: two lanes of four words in each vector.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn transposed(rows: [__m256; 4]) -> [__m256; 4] {
+    use std::arch::x86_64::{
+        _mm256_castpd_ps, _mm256_castps_pd, _mm256_unpackhi_pd, _mm256_unpackhi_ps,
+        _mm256_unpacklo_pd, _mm256_unpacklo_ps,
+    };
+    let [a, b, c, d] = rows;
+    // SAFETY: only loops compiled for AVX2 and FMA call this.
+    unsafe {
+        let low = [_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d)].map(|v| _mm256_castps_pd(v));
+        let high =
+            [_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d)].map(|v| _mm256_castps_pd(v));
+        [
+            _mm256_castpd_ps(_mm256_unpacklo_pd(low[0], low[1])),
+            _mm256_castpd_ps(_mm256_unpackhi_pd(low[0], low[1])),
+            _mm256_castpd_ps(_mm256_unpacklo_pd(high[0], high[1])),
+            _mm256_castpd_ps(_mm256_unpackhi_pd(high[0], high[1])),
+        ]
+    }
+}
+
+/// Sixteen bytes at each address, word `k` of a lane to row `k`. `None` where the loop is not one of wide vectors;
+/// `false`, with nothing done, where [`are_inside`] says so.
+#[inline(always)]
+pub(crate) fn load_quads(
+    fused: Fused,
+    bytes: &[u8],
+    first: u64,
+    at: &[u64; ROW_LANES],
+    rows: [&mut Row; 4],
+) -> Option<bool> {
+    #[cfg(target_arch = "x86_64")]
+    if fused == Fused::Instruction {
+        use std::arch::x86_64::{_mm256_loadu2_m128, _mm256_storeu_ps};
+        if !are_inside(bytes, first, at, 16) {
+            return Some(false);
+        }
+        for (group, at) in at.as_chunks::<8>().0.iter().enumerate() {
+            let place =
+                |lane: usize| bytes.as_ptr().wrapping_add((at[lane] - first) as usize).cast();
+            // SAFETY: loops with this fused multiply-add are compiled for AVX2, and all places are inside.
+            let load = |lane: usize| unsafe { _mm256_loadu2_m128(place(lane + 4), place(lane)) };
+            let words = transposed([load(0), load(1), load(2), load(3)]);
+            for (k, words) in words.into_iter().enumerate() {
+                let to = rows[k].as_chunks_mut::<8>().0[group].as_mut_ptr();
+                // SAFETY: as above; eight words are written to eight words.
+                unsafe { _mm256_storeu_ps(to.cast(), words) };
+            }
+        }
+        return Some(true);
+    }
+    let _ = (fused, bytes, first, at, rows);
+    None
+}
+
+/// Word `k` of a lane from row `k` to sixteen bytes at its address, lane after lane; otherwise as [`load_quads`].
+#[inline(always)]
+pub(crate) fn store_quads(
+    fused: Fused,
+    bytes: &mut [u8],
+    first: u64,
+    at: &[u64; ROW_LANES],
+    rows: [&Row; 4],
+) -> Option<bool> {
+    #[cfg(target_arch = "x86_64")]
+    if fused == Fused::Instruction {
+        use std::arch::x86_64::{
+            _mm_storeu_ps, _mm256_castps256_ps128, _mm256_extractf128_ps, _mm256_loadu_ps,
+        };
+        if !are_inside(bytes, first, at, 16) {
+            return Some(false);
+        }
+        let bytes = bytes.as_mut_ptr();
+        for (group, at) in at.as_chunks::<8>().0.iter().enumerate() {
+            let row = |k: usize| rows[k].as_chunks::<8>().0[group].as_ptr().cast();
+            // SAFETY: loops with this fused multiply-add are compiled for AVX2; eight words are read of eight.
+            let load = |k: usize| unsafe { _mm256_loadu_ps(row(k)) };
+            let quads = transposed([load(0), load(1), load(2), load(3)]);
+            for (lane, address) in at.iter().enumerate() {
+                let place = bytes.wrapping_add((address - first) as usize).cast();
+                let pair = quads[lane % 4];
+                // SAFETY: as above, and all places are inside.
+                unsafe {
+                    let high = _mm256_extractf128_ps::<1>(pair);
+                    let quad = if lane < 4 { _mm256_castps256_ps128(pair) } else { high };
+                    _mm_storeu_ps(place, quad);
+                }
+            }
+        }
+        return Some(true);
+    }
+    let _ = (fused, bytes, first, at, rows);
+    None
 }

@@ -145,11 +145,12 @@ impl Exec<'_> {
     }
 
     /// Whether some source has undefined bits.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_any_undefined(&self, inst: &Prepared) -> bool {
-        if !self.wave.tracks_undefined {
-            return false;
-        }
+        self.wave.tracks_undefined && self.is_tracked_undefined(inst)
+    }
+
+    fn is_tracked_undefined(&self, inst: &Prepared) -> bool {
         let (first, more) = inst.vectors_read();
         self.wave.vectors.is_any_tainted(first)
             || !more.is_empty() && self.wave.vectors.is_any_tainted(more)

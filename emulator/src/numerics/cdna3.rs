@@ -151,7 +151,8 @@ fn is_huge_product(formats: [Format; 2], pair: [u32; 2]) -> bool {
     units != 0 && exponent - FRACTION_BITS + units.unsigned_abs().ilog2().cast_signed() >= 128
 }
 
-/// The products of a group in neighbouring columns: factors of a row of A, and rows of B.
+/// Eight products in neighbouring columns: factors of a row of A, and rows of B. Factors are of at most 16 bits, zero
+/// or between 2^−50 and 2^51, their exponents as [`product`] counts them.
 pub(crate) struct FusedGroup<'b, const N: usize> {
     pub a: [f32; GROUP],
     pub a_exponents: [i32; GROUP],
@@ -160,37 +161,70 @@ pub(crate) struct FusedGroup<'b, const N: usize> {
 }
 
 impl<const N: usize> FusedGroup<'_, N> {
-    /// Adds the group to the sums of the first `n` columns, which become the next ones. Factors are f16 or bf16,
-    /// zero or between 2^−50 and 2^51, their exponents as `product` counts them; `cut` converts to an
-    /// integer towards zero. That `n` is no constant keeps the loop one over columns, which the compiler
-    /// turns into vector code.
+    /// Adds the group to the sums of the first `n` columns, which become the next ones; `cut` converts to an integer
+    /// towards zero. That `n` is no constant keeps the loop one over columns, which the compiler turns into vector
+    /// code.
     #[expect(
         clippy::needless_range_loop,
         reason = "the column runs over the rows of B too, and this form becomes vector code"
     )]
     #[inline(always)]
-    pub(crate) fn add_to(&self, sums: &mut [f32; N], n: usize, cut: impl Fn(f32) -> i32) {
+    pub(crate) fn add_group(&self, sums: &mut [f32; N], n: usize, cut: impl Fn(f32) -> i32) {
         for j in 0..n.min(N) {
-            let mut exponent = i32::MIN;
-            for k in 0..GROUP {
-                exponent = exponent.max(self.a_exponents[k] + self.b_exponents[k][j]);
-            }
-            // Only a sum of zeros has an exponent below −100.
-            let field = 127 + FRACTION_BITS - exponent.max(-100);
-            let scale = f32::from_bits(field.cast_unsigned() << 23);
+            let (exponent, scale) = self.scale(j);
             let mut units = 0;
             for k in 0..GROUP {
-                // No product of these factors loses bits in binary32, and a scaled one is below 2^26.
                 units += cut(self.a[k] * self.b[k][j] * scale);
             }
-            sums[j] = fused_add(units, exponent, sums[j]);
+            sums[j] = fused_add(units, exponent, sums[j], false);
         }
+    }
+
+    /// Adds two groups of 8-bit factors, those of even and of odd k, as [`FusedGroup::add_to`] adds one.
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "the column runs over the rows of B too, and this form becomes vector code"
+    )]
+    #[inline(always)]
+    pub(crate) fn add_two_groups(
+        even: &Self,
+        odd: &Self,
+        sums: &mut [f32; N],
+        n: usize,
+        cut: impl Fn(f32) -> i32,
+    ) {
+        for j in 0..n.min(N) {
+            let (even_exponent, even_scale) = even.scale(j);
+            let (odd_exponent, odd_scale) = odd.scale(j);
+            let (mut even_units, mut odd_units) = (0, 0);
+            for k in 0..GROUP {
+                even_units += cut(even.a[k] * even.b[k][j] * even_scale);
+                odd_units += cut(odd.a[k] * odd.b[k][j] * odd_scale);
+            }
+            let exponent = even_exponent.max(odd_exponent);
+            let units = (even_units >> (exponent - even_exponent).min(31))
+                + (odd_units >> (exponent - odd_exponent).min(31));
+            sums[j] = fused_add(units, exponent, sums[j], true);
+        }
+    }
+
+    /// The exponent of a column's sum, and what scales its products to units. No product of these factors loses bits
+    /// in binary32, and a scaled one is below 2^26.
+    #[inline(always)]
+    fn scale(&self, j: usize) -> (i32, f32) {
+        let mut exponent = i32::MIN;
+        for k in 0..GROUP {
+            exponent = exponent.max(self.a_exponents[k] + self.b_exponents[k][j]);
+        }
+        // Only a sum of zeros has an exponent below −100.
+        let field = 127 + FRACTION_BITS - exponent.max(-100);
+        (exponent, f32::from_bits(field.cast_unsigned() << 23))
     }
 }
 
 /// As [`add`], free of branches: every value is exact in binary64 until the one rounding.
 #[inline(always)]
-fn fused_add(units: i32, exponent: i32, c: f32) -> f32 {
+fn fused_add(units: i32, exponent: i32, c: f32, drops_far_c: bool) -> f32 {
     let magnitude = c.to_bits() & !SIGN;
     let field = (magnitude >> 23).cast_signed() - 127;
     let c_exponent = field.max(-126);
@@ -198,6 +232,7 @@ fn fused_add(units: i32, exponent: i32, c: f32) -> f32 {
     let extra = SUM_FRACTION_BITS - FRACTION_BITS;
     let products = floor(f64::from(units) * power_of_two(extra + exponent - top));
     let addend = floor(f64::from(c) * power_of_two(FRACTION_BITS - top));
+    let addend = if drops_far_c && c_exponent < top - 25 { 0.0 } else { addend };
     let total = products + addend * power_of_two(extra);
     let sum = (total * power_of_two(top - SUM_FRACTION_BITS)) as f32;
     if sum.is_nan() { f32::from_bits(QUIET_NAN) } else { sum }

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 pub(crate) use cdna3::{FusedGroup, GROUP, fused_sum};
 pub(crate) use factor::Format;
-pub(crate) use rdna3::{Dot2, dot2};
+pub(crate) use rdna3::{Dot2, ProductPair, dot2};
 
 /// How matrix and dot-product instructions order and round their sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -226,3 +226,49 @@ fn narrow_special(result: Dot2, bits: u32) -> u32 {
         (Dot2::Bf16, _) => bits >> 16,
     }
 }
+
+/// Two products in neighbouring columns: factors of a row of A, and rows of B. Factors are zero or between 2^−50 and
+/// 2^51, the exponents those of their formats, and far below all others where the factor is zero.
+pub(crate) struct ProductPair<'b, const N: usize> {
+    pub a: [f32; 2],
+    pub a_exponents: [i32; 2],
+    pub b: [&'b [f32; N]; 2],
+    pub b_exponents: [&'b [i32; N]; 2],
+}
+
+impl<const N: usize> ProductPair<'_, N> {
+    /// Adds the products to the sums of the first `n` columns as [`dot2`] does with binary32 results, free of
+    /// branches; `cut` converts to an integer towards zero. Sums are no NaN. `true` where one is so small that its
+    /// unit is below 2^−126: this one is wrong. That `n` is no constant keeps the loop one over columns.
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "the column runs over the rows of B too, and this form becomes vector code"
+    )]
+    #[inline(always)]
+    pub(crate) fn add_to(&self, sums: &mut [f32; N], n: usize, cut: impl Fn(f32) -> i32) -> bool {
+        /// The smallest unit that binary32 can scale by and back.
+        const FINEST: i32 = -126;
+        let mut is_any_finer = false;
+        for j in 0..n.min(N) {
+            let product = |k: usize| (self.a[k] * self.b[k][j]).to_bits();
+            let nominal = |k: usize| self.a_exponents[k] + self.b_exponents[k][j];
+            let (c, products) = (sums[j].to_bits(), [product(0), product(1)]);
+            let c_magnitude = if c & INFINITY == 0 { 0 } else { c & !SIGN };
+            let largest = c_magnitude.max(products[0] & !SIGN).max(products[1] & !SIGN);
+            let leading = (largest >> 23).cast_signed() - 127;
+            let wanted = (nominal(0).max(nominal(1)) - 24).max(leading - 26);
+            is_any_finer |= (largest != 0) & (wanted < FINEST);
+            let grid = wanted.max(FINEST);
+            let power = |exponent: i32| f32::from_bits((127 + exponent).cast_unsigned() << 23);
+            let mut units = cut(f32::from_bits(c_magnitude) * power(-grid));
+            for product in products {
+                // In the sign of C; inverted bits of an opposing term are one less than its negative.
+                let framed = product ^ c & SIGN;
+                units += cut(f32::from_bits(framed) * power(-grid)) + (framed.cast_signed() >> 31);
+            }
+            let sum = (units as f32 * power(grid)).to_bits() ^ c & SIGN;
+            sums[j] = f32::from_bits(if largest == 0 || units == 0 { 0 } else { sum });
+        }
+        is_any_finer
+    }
+}

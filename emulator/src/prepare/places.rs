@@ -15,6 +15,8 @@ pub(crate) struct Places {
     pub uniform: u8,
     /// Sources, one bit each, that have to be spread.
     pub spread: u8,
+    /// Some source has two words.
+    pub is_wide: bool,
     /// ABS of each source in the low bits, NEG from bit 4 on.
     pub signs: u8,
     /// Where the values of those to be spread come from.
@@ -43,6 +45,7 @@ impl Places {
             sources: [ZERO_STAGE; 3],
             uniform: 0,
             spread: 0,
+            is_wide: details.bits[..3].iter().any(|bits| *bits > 32),
             signs: 0,
             uniforms: [Uniform::Other; 3],
             constants: [0; 3],

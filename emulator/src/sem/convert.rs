@@ -5,6 +5,7 @@ use isa::table::Convert;
 use crate::exec::{Exec, Outcome};
 use crate::fidelity::Bound::NanPayload;
 use crate::float::*;
+use crate::lanes::Fused;
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Approximate, Exact};
 use crate::sem::integer::{sign_extend, signed};
@@ -18,7 +19,7 @@ fn nearest_up(bits: u32) -> u32 {
 
 /// Largest integer not above, saturating.
 fn floor_int(bits: u32) -> u32 {
-    (floor(f32::from_bits(bits)) as i32).cast_unsigned()
+    (floor(Fused::Software, f32::from_bits(bits)) as i32).cast_unsigned()
 }
 
 /// Saturation of an unsigned number to 16 bits.
@@ -272,7 +273,7 @@ impl Exec<'_> {
             let (a, b) = (exec.float_row(inst, 0, row, x), exec.source_row(inst, 1, row, y));
             let c = exec.source_row(inst, 2, row, z);
             std::array::from_fn(|lane| {
-                let byte = nearest_even(f32::from_bits(a[lane])) as u8;
+                let byte = nearest_even(Fused::Software, f32::from_bits(a[lane])) as u8;
                 let shift = 8 * (b[lane] & 3);
                 c[lane] & !(0xff << shift) | u32::from(byte) << shift
             })

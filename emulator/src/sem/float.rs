@@ -17,15 +17,15 @@ pub(crate) fn meaning(op: Float) -> Meaning {
         // One source.
         Float::VFractF32 => Exact(|x, i| x.float1(i, fract32)),
         Float::VFractF64 => Exact(|x, i| x.double(i, |a, _, _| fract64(a))),
-        Float::VTruncF32 => Exact(|x, i| x.arithmetic(i, |_, a, _, _| trunc(a))),
+        Float::VTruncF32 => Exact(|x, i| x.arithmetic(i, |fused, a, _, _| trunc(fused, a))),
         Float::VTruncF64 => Exact(|x, i| x.double(i, |a, _, _| trunc64(a))),
-        Float::VCeilF32 => Exact(|x, i| x.arithmetic(i, |_, a, _, _| ceil(a))),
+        Float::VCeilF32 => Exact(|x, i| x.arithmetic(i, |fused, a, _, _| ceil(fused, a))),
         Float::VCeilF64 => Exact(|x, i| x.double(i, |a, _, _| ceil64(a))),
-        Float::VRndneF32 => Exact(|x, i| x.arithmetic(i, |_, a, _, _| nearest_even(a))),
+        Float::VRndneF32 => Exact(|x, i| x.arithmetic(i, |fused, a, _, _| nearest_even(fused, a))),
         Float::VRndneF64 => Exact(|x, i| x.double(i, |a, _, _| round_even64(a))),
-        Float::VFloorF32 => Exact(|x, i| x.arithmetic(i, |_, a, _, _| floor(a))),
+        Float::VFloorF32 => Exact(|x, i| x.arithmetic(i, |fused, a, _, _| floor(fused, a))),
         Float::VFloorF64 => Exact(|x, i| x.double(i, |a, _, _| floor64(a))),
-        Float::VExpF32 => Approximate(OneUlp, |x, i| x.arithmetic(i, |_, a, _, _| exp2_32(a))),
+        Float::VExpF32 => Approximate(OneUlp, |x, i| x.arithmetic(i, |fused, a, _, _| exp2_32(fused, a))),
         Float::VLogF32 => Approximate(OneUlp, |x, i| x.float1(i, log2_32)),
         Float::VRcpF32 | Float::VRcpIflagF32 => Approximate(OneUlp, |x, i| x.float1(i, rcp32)),
         Float::VRsqF32 => Approximate(OneUlp, |x, i| x.float1(i, rsq32)),
@@ -96,15 +96,15 @@ impl Exec<'_> {
 
     /// A binary32 and an integer, not flushed.
     fn float_ldexp(&mut self, inst: &Prepared) -> Outcome {
-        let scaled = |a: u32, b: u32, _: u32| ldexp32(a, b.cast_signed());
         if self.is_plain(inst) {
-            return self.bits3(inst, scaled, taint::any);
+            let scaled = |fused, a, b: f32, _| ldexp_lanes(fused, a, b.to_bits().cast_signed());
+            return self.arithmetic(inst, scaled);
         }
         let rows = |exec: &Self, row: usize| -> Row {
             let (mut x, mut y) = ([0; ROW_LANES], [0; ROW_LANES]);
             let (a, b) =
                 (exec.float_row(inst, 0, row, &mut x), exec.source_row(inst, 1, row, &mut y));
-            std::array::from_fn(|lane| scaled(a[lane], b[lane], 0))
+            std::array::from_fn(|lane| ldexp32(a[lane], b[lane].cast_signed()))
         };
         self.float_from_rows(inst, rows)
     }

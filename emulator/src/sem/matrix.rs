@@ -12,6 +12,7 @@
 
 mod arithmetic;
 mod layout;
+mod strips;
 #[cfg(test)]
 pub(super) mod tests;
 mod tiles;
@@ -121,11 +122,11 @@ impl Exec<'_> {
     /// The fast way, where everything is ordinary.
     fn multiply_tiles(&mut self, inst: &Prepared, plan: &Plan) -> Option<()> {
         let tiles = plan.tiles.as_ref()?;
+        let is_narrow = Format::of(plan.a.fragment.element()).is_some();
         let sums = match self.options.numerics {
-            Numerics::FmaSequential => Sums::Sequential,
-            Numerics::Cdna3Fdpa if Format::of(plan.a.fragment.element()).is_some() => Sums::Fused,
-            Numerics::Cdna3Fdpa => Sums::Sequential,
-            Numerics::Rdna3Candidate => return None,
+            Numerics::Cdna3Fdpa if is_narrow => Sums::Fused,
+            Numerics::Rdna3Candidate if is_narrow => Sums::Pairs,
+            _ => Sums::Sequential,
         };
         let mods = &inst.inst.mods;
         let Dest::Vector(first) = inst.dst[0] else { return None };
@@ -236,8 +237,12 @@ impl Exec<'_> {
         };
         let distance = distance as usize;
         let differs = |register: u16| {
-            let row = self.wave.vectors.row(register, 0);
-            (0..distance).find(|lane| row[*lane] != row[lane + distance])
+            let (one, other) = self.wave.vectors.row(register, 0).split_at(distance);
+            let mut differing = one.iter().zip(other).map(|(one, other)| one ^ other);
+            if differing.clone().fold(0, |all, bits| all | bits) == 0 {
+                return None;
+            }
+            differing.position(|bits| bits != 0)
         };
         let mut registers = first..first + layout.registers();
         let Some((register, lane)) =
@@ -389,9 +394,7 @@ impl Exec<'_> {
 
     fn is_operand_tainted(&self, inst: &Prepared, k: usize, layout: &Layout) -> bool {
         let Source::Vector(first) = inst.src[k] else { return false };
-        (first..first + layout.registers()).any(|register| {
-            (0..self.wave.n_rows()).any(|row| self.wave.vectors.is_tainted(register, row))
-        })
+        self.wave.vectors.is_tuple_tainted(first, layout.registers())
     }
 
     /// Whether each element of source `k` has an undefined bit, in either copy.

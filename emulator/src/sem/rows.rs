@@ -1,18 +1,18 @@
 //! Loads and stores of whole rows of lanes in global memory or LDS.
 //!
-//! Where all lanes of a row lie in one buffer, it is looked up and its bounds are checked once. What this
+//! Where all lanes of a row lie in one buffer, it is looked up once and its bounds are checked for all together. What this
 //! does not cover (bytes never written, undefined data, faults) goes lane by lane, as in `access`, which
 //! defines what happens.
 
 use crate::checks::races::{self, Access, RowAccess};
 use crate::exec::{Exec, Outcome};
-use crate::lanes::simd::{self, Fused, Loops};
+use crate::lanes::simd::{self, Fused, Loops, are_inside};
 use crate::machine::Alignment;
 use crate::operand::{Dest, Source, Span};
 use crate::prepare::Prepared;
 use crate::sem::access::{Extend, Space};
 use crate::traffic;
-use crate::wave::{ROW_LANES, Row};
+use crate::wave::{AlignedRow, ROW_LANES, ROWS, Row};
 
 /// Addresses of a row's lanes.
 pub(crate) type Addresses = [u64; ROW_LANES];
@@ -33,52 +33,72 @@ impl Memory {
     }
 }
 
-/// First byte of the active lanes' first and last accesses.
-struct Extent<'a> {
+/// Whether all active lanes access `N` of these bytes.
+struct Inside<'a, const N: usize> {
     at: &'a Addresses,
     lanes: u32,
+    /// Address of the first of the bytes.
+    first: u64,
+    bytes: &'a [u8],
 }
 
-impl Loops for Extent<'_> {
-    type Output = (u64, u64);
+impl<const N: usize> Loops for Inside<'_, N> {
+    type Output = bool;
 
     #[inline(always)]
-    fn run(self, _: Fused) -> (u64, u64) {
-        let (mut low, mut high) = (u64::MAX, 0);
-        for (lane, address) in self.at.iter().enumerate() {
-            let off = if self.lanes >> lane & 1 == 1 { 0 } else { u64::MAX };
-            low = low.min(address | off);
-            high = high.max(address & !off);
+    fn run(self, _: Fused) -> bool {
+        // Lanes that are off access the first bytes.
+        let mut at = *self.at;
+        for (lane, address) in at.iter_mut().enumerate() {
+            *address = if self.lanes >> lane & 1 == 1 { *address } else { self.first };
         }
-        (low, high)
+        are_inside(self.bytes, self.first, &at, N)
     }
 }
 
-/// Loads of `N` bytes by all lanes.
+/// Loads of `N` bytes by all lanes to rows of registers. `false`, with nothing done, where a lane does not hit the
+/// bytes.
 struct Load<'a, const N: usize> {
     bytes: &'a [u8],
     /// Address of the first of the bytes.
     first: u64,
     at: &'a Addresses,
-    values: &'a mut [Row; 4],
+    /// From the row of the first register on.
+    rows: &'a mut [AlignedRow],
 }
 
 impl<const N: usize> Loops for Load<'_, N> {
-    type Output = ();
+    type Output = bool;
 
     #[inline(always)]
-    fn run(self, _: Fused) {
-        for (lane, address) in self.at.iter().enumerate() {
-            let offset = (address - self.first) as usize;
-            let words = self.bytes[offset..offset + N].as_chunks::<4>().0;
-            for (values, word) in self.values.iter_mut().zip(words) {
+    fn run(self, fused: Fused) -> bool {
+        let Load { bytes, first, at, rows } = self;
+        if N == 16
+            && let Ok(quad) = rows.get_disjoint_mut([0, ROWS, 2 * ROWS, 3 * ROWS])
+            && let Some(is_done) =
+                simd::load_quads(fused, bytes, first, at, quad.map(|row| &mut row.0))
+        {
+            return is_done;
+        }
+        if !are_inside(bytes, first, at, N) {
+            return false;
+        }
+        let mut values: [Row; 4] = [[0; ROW_LANES]; 4];
+        for (lane, address) in at.iter().enumerate() {
+            let offset = (address - first) as usize;
+            let words = bytes[offset..offset + N].as_chunks::<4>().0;
+            for (values, word) in values.iter_mut().zip(words) {
                 values[lane] = u32::from_le_bytes(*word);
             }
         }
+        for (word, values) in values.iter().enumerate().take(N / 4) {
+            rows[word * ROWS].0 = *values;
+        }
+        true
     }
 }
 
-/// Stores of `N` bytes by all lanes.
+/// Stores of `N` bytes by all lanes. `false`, with nothing done, where a lane does not hit the bytes.
 struct Store<'a, const N: usize> {
     bytes: &'a mut [u8],
     /// Address of the first of the bytes.
@@ -88,17 +108,49 @@ struct Store<'a, const N: usize> {
 }
 
 impl<const N: usize> Loops for Store<'_, N> {
-    type Output = ();
+    type Output = bool;
 
     #[inline(always)]
-    fn run(self, _: Fused) {
-        for (lane, address) in self.at.iter().enumerate() {
-            let offset = (address - self.first) as usize;
-            let words = self.bytes[offset..offset + N].as_chunks_mut::<4>().0;
-            for (values, word) in self.values.iter().zip(words) {
+    fn run(self, fused: Fused) -> bool {
+        let Store { bytes, first, at, values } = self;
+        if N == 16
+            && let Some(is_done) = simd::store_quads(fused, bytes, first, at, values)
+        {
+            return is_done;
+        }
+        if !are_inside(bytes, first, at, N) {
+            return false;
+        }
+        for (lane, address) in at.iter().enumerate() {
+            let offset = (address - first) as usize;
+            let words = bytes[offset..offset + N].as_chunks_mut::<4>().0;
+            for (values, word) in values.iter().zip(words) {
                 *word = values[lane].to_le_bytes();
             }
         }
+        true
+    }
+}
+
+/// The addresses of a row: a base, and of each lane a low word and perhaps a high one.
+struct Sums<'a> {
+    base: u64,
+    low: &'a Row,
+    high: Option<&'a Row>,
+}
+
+impl Loops for Sums<'_> {
+    type Output = Addresses;
+
+    #[inline(always)]
+    fn run(self, _: Fused) -> Addresses {
+        let mut sums = self.low.map(|low| self.base.wrapping_add(low.into()));
+        if let Some(high) = self.high {
+            for (sum, high) in sums.iter_mut().zip(high) {
+                *sum = sum.wrapping_add(u64::from(*high) << 32);
+            }
+        }
+        sums
     }
 }
 
@@ -114,14 +166,9 @@ impl Exec<'_> {
         let Source::Vector(register) = inst.src[0] else {
             return [base.wrapping_add(self.uniform(inst.src[0])); ROW_LANES];
         };
-        let low = self.wave.vectors.row(register, row);
-        if inst.bits[0] <= 32 {
-            return low.map(|low| base.wrapping_add(low.into()));
-        }
-        let high = self.wave.vectors.row(register + 1, row);
-        std::array::from_fn(|lane| {
-            base.wrapping_add(u64::from(low[lane]) | u64::from(high[lane]) << 32)
-        })
+        let vectors = &self.wave.vectors;
+        let high = (inst.bits[0] > 32).then(|| vectors.row(register + 1, row));
+        simd::run(vectors.width(), Sums { base, low: vectors.row(register, row), high })
     }
 
     /// Addresses in LDS, which wrap at 32 bits.
@@ -193,29 +240,34 @@ impl Exec<'_> {
     ) -> Option<()> {
         let Dest::Vector(register) = inst.dst[0] else { return None };
         let (lanes, is_watched) = (self.wave.active_row(row), self.options.checks);
-        let (low, high) = self.row_extent::<N>(at, lanes)?;
+        let (low, high) = self.first_access::<N>(at, lanes)?;
         let (bytes, written, first) = match memory {
             Memory::Global => self.memory.window(&mut self.cursor, low, high)?,
             Memory::Lds => self.lds.window(high)?,
         };
-        let mut values: [Row; 4] = [[0; ROW_LANES]; 4];
+        let vectors = &mut self.wave.vectors;
         if lanes == u32::MAX && (!is_watched || written.is_complete()) {
-            let load = Load::<N> { bytes, first, at, values: &mut values };
-            simd::run(self.wave.vectors.width(), load);
-        } else {
-            for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
-                let offset = (at[lane] - first) as usize;
-                if is_watched && !written.are_all(offset, N) {
-                    return None;
-                }
-                let words = bytes[offset..offset + N].as_chunks::<4>().0;
-                for (values, word) in values.iter_mut().zip(words) {
-                    values[lane] = u32::from_le_bytes(*word);
-                }
+            let (width, rows) = (vectors.width(), vectors.rows_from(register, row));
+            simd::run(width, Load::<N> { bytes, first, at, rows }).then_some(())?;
+            for word in 0..N / 4 {
+                vectors.define(register + word as u16, u64::from(lanes) << (row * ROW_LANES));
+            }
+            return Some(());
+        }
+        simd::run(vectors.width(), Inside::<N> { at, lanes, first, bytes }).then_some(())?;
+        let mut values: [Row; 4] = [[0; ROW_LANES]; 4];
+        for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
+            let offset = (at[lane] - first) as usize;
+            if is_watched && !written.are_all(offset, N) {
+                return None;
+            }
+            let words = bytes[offset..offset + N].as_chunks::<4>().0;
+            for (values, word) in values.iter_mut().zip(words) {
+                values[lane] = u32::from_le_bytes(*word);
             }
         }
         for (register, values) in (register..).zip(&values[..N / 4]) {
-            self.wave.vectors.write_row(register, row, lanes, u32::MAX, values);
+            vectors.write_row(register, row, lanes, u32::MAX, values);
         }
         Some(())
     }
@@ -237,7 +289,7 @@ impl Exec<'_> {
         }
         let lanes = self.wave.active_row(row);
         let is_compared = memory == Memory::Lds && self.races.is_on();
-        let (low, high) = self.row_extent::<N>(at, lanes)?;
+        let (low, high) = self.first_access::<N>(at, lanes)?;
         let (bytes, written, first) = match memory {
             Memory::Global => self.memory.window_mut(&mut self.cursor, low, high)?,
             Memory::Lds => self.lds.window_mut(high)?,
@@ -246,7 +298,11 @@ impl Exec<'_> {
         for (values, register) in values.iter_mut().zip(registers()) {
             *values = self.wave.vectors.row(register, row);
         }
-        let is_complete = written.is_complete();
+        let (is_complete, width) = (written.is_complete(), self.wave.vectors.width());
+        if is_complete && lanes == u32::MAX && !is_compared {
+            return simd::run(width, Store::<N> { bytes, first, at, values }).then_some(0);
+        }
+        simd::run(width, Inside::<N> { at, lanes, first, bytes }).then_some(())?;
         let mut rewrites = 0;
         if is_compared {
             for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
@@ -259,9 +315,7 @@ impl Exec<'_> {
             }
         }
         if is_complete && lanes == u32::MAX {
-            let store = Store::<N> { bytes, first, at, values };
-            simd::run(self.wave.vectors.width(), store);
-            return Some(rewrites);
+            return simd::run(width, Store::<N> { bytes, first, at, values }).then_some(rewrites);
         }
         for lane in (0..ROW_LANES).filter(|lane| lanes >> lane & 1 == 1) {
             let offset = (at[lane] - first) as usize;
@@ -276,12 +330,13 @@ impl Exec<'_> {
         Some(rewrites)
     }
 
-    fn row_extent<const N: usize>(&self, at: &Addresses, lanes: u32) -> Option<(u64, u64)> {
+    /// The bytes that the first active lane accesses, where lanes may be anywhere.
+    fn first_access<const N: usize>(&self, at: &Addresses, lanes: u32) -> Option<(u64, u64)> {
         if self.options.alignment != Alignment::Hsa {
             return None;
         }
-        let (low, high) = simd::run(self.wave.vectors.width(), Extent { at, lanes });
-        Some((low, high.checked_add(N as u64)?))
+        let low = at[lanes.trailing_zeros() as usize % ROW_LANES];
+        Some((low, low.checked_add(N as u64)?))
     }
 
     /// Shows accesses to what watches and counts them; of stores, with the lanes that changed nothing.

@@ -8,47 +8,31 @@
 //! undefined. Everything else takes the general way, and so do single elements that come out as NaN, whose
 //! payloads it works out. Both ways give the same bits.
 
-use isa::fragment::{Fragment, Index, Part, Place, Shape};
+use isa::fragment::{Fragment, Index, Part, Shape};
 use isa::table::{Element, Matrix};
 
 use super::arithmetic::{are_products_exact, widen};
+use super::strips::{
+    COLUMNS, MAX_DEPTH, Strip, TOGETHER, WIDTH, columns, columns_mut, drop_first_copies, half_row,
+    load_addends, store_results, strips,
+};
 use crate::float::fma32;
-use crate::lanes::simd::{Fused, Loops, Width, cut, run};
-use crate::numerics::{FusedGroup, GROUP};
-use crate::wave::{AlignedRow, ROW_LANES};
+use crate::lanes::simd::{Fused, Loops, Width, cut, run, widen_halves};
+use crate::numerics::{FusedGroup, GROUP, ProductPair};
+use crate::wave::AlignedRow;
 
-/// Lanes, and columns of D, in a strip.
-const COLUMNS: usize = 16;
-/// Strips of D that are computed together.
-const TOGETHER: usize = 4;
-/// The largest k of a factor.
-const MAX_DEPTH: usize = 32;
-/// The most elements of A, or of B, with the same k: those of all blocks.
-const WIDTH: usize = 64;
+/// The most strips of D that sums of pairs have: those of WMMA.
+const MAX_PAIR_STRIPS: usize = 16;
 
 /// An exponent below those of all numbers.
 const NO_EXPONENT: i32 = -1000;
-
-/// Half a row of lanes of an operand.
-#[derive(Clone, Copy, Debug)]
-struct Strip {
-    /// Its row among those of the operand's registers.
-    row: usize,
-    /// Which half of the row.
-    half: usize,
-    /// Where its elements start in their register.
-    bit: u32,
-    /// Of a factor: the k of its elements.
-    k: usize,
-    /// Of D: its row, counted over all blocks.
-    at: usize,
-    /// The first of its elements, or of its columns, counted over all blocks.
-    column: usize,
-}
+/// The exponent of a factor of zero in the mode `cdna3-fdpa`.
+const ZERO_EXPONENT: i32 = -126;
 
 /// The strips of an operation that has them in every operand.
 #[derive(Debug)]
 pub(super) struct Tiles {
+    /// By register, row of lanes, bit.
     factors: [Vec<Strip>; 2],
     elements: [Element; 2],
     /// By column.
@@ -58,7 +42,7 @@ pub(super) struct Tiles {
     columns: usize,
 }
 
-/// A and B in binary32, k after k, and what the mode `cdna3-fdpa` needs beside them.
+/// A and B in binary32, k after k, and what the modes other than `fma-sequential` need beside them.
 #[derive(Debug)]
 pub(crate) struct Factors {
     values: [[[f32; WIDTH]; MAX_DEPTH]; 2],
@@ -79,9 +63,20 @@ impl Factors {
 pub(super) enum Sums {
     /// One fused multiply-add a product.
     Sequential,
-    /// Groups of eight as CDNA3 adds them.
+    /// Groups of eight or sixteen as CDNA3 adds them.
     Fused,
+    /// Pairs of products as RDNA3 adds them.
+    Pairs,
 }
+
+/// [`Sums::Sequential`] as a kind of multiplication.
+const SEQUENTIAL: u8 = 0;
+/// [`Sums::Fused`] of factors of 16 bits.
+const FUSED_HALVES: u8 = 1;
+/// [`Sums::Fused`] of factors of 8 bits.
+const FUSED_BYTES: u8 = 2;
+/// [`Sums::Pairs`].
+const PAIRS: u8 = 3;
 
 /// First rows, among all of the wave, of an instruction's operands.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +108,10 @@ impl Tiles {
             strips(&a, n_rows, row, |index| index.column)?,
             strips(&b, n_rows, column, |index| index.row)?,
         ];
-        factors.iter_mut().for_each(drop_first_copies);
+        for strips in &mut factors {
+            drop_first_copies(strips);
+            strips.sort_by_key(|strip| (strip.row, strip.half, strip.bit));
+        }
         let mut d = strips(&d, n_rows, column, row)?;
         d.iter_mut().for_each(|strip| strip.at = strip.k);
         d.sort_by_key(|strip| (strip.column, strip.at));
@@ -131,40 +129,50 @@ impl Tiles {
         rows: Rows,
         sums: Sums,
     ) -> Option<()> {
-        run(width, Multiply { tiles: self, file, factors, rows, sums })
+        // Apart from each other, each becomes better vector code.
+        let tiles = self;
+        match sums {
+            Sums::Sequential => run(width, Multiply::<SEQUENTIAL> { tiles, file, factors, rows }),
+            Sums::Fused if self.elements[0].bits() == 8 => {
+                run(width, Multiply::<FUSED_BYTES> { tiles, file, factors, rows })
+            }
+            Sums::Fused => run(width, Multiply::<FUSED_HALVES> { tiles, file, factors, rows }),
+            Sums::Pairs => run(width, Multiply::<PAIRS> { tiles, file, factors, rows }),
+        }
     }
 
     #[inline(always)]
-    fn multiply_lanes(
+    fn multiply_lanes<const KIND: u8>(
         &self,
         fused: Fused,
         file: &mut [AlignedRow],
         factors: &mut Factors,
         rows: Rows,
-        sums: Sums,
     ) -> Option<()> {
         for k in 0..2 {
-            self.load(k, &file[rows.factors[k]..], &mut factors.values[k]);
+            self.load(fused, k, &file[rows.factors[k]..], &mut factors.values[k]);
         }
-        let is_exact = match sums {
-            Sums::Sequential => fused == Fused::Software && self.has_exact_products(factors),
-            Sums::Fused => {
-                for k in 0..2 {
-                    let Factors { values, exponents } = factors;
-                    self.note_exponents(k, &values[k], &mut exponents[k])?;
-                }
+        let is_exact = match KIND {
+            SEQUENTIAL => fused == Fused::Software && self.has_exact_products(factors),
+            PAIRS => {
+                self.note_exponents(factors, NO_EXPONENT)?;
+                return self.multiply_pairs(file, factors, rows);
+            }
+            _ => {
+                self.note_exponents(factors, ZERO_EXPONENT)?;
                 true
             }
         };
         let (strips, _) = self.d.as_chunks::<TOGETHER>();
         for strips in strips {
             let mut d = load_addends(file, rows.c, strips);
-            match (sums, is_exact) {
-                (Sums::Fused, _) => self.add_groups(factors, strips, &mut d),
-                (Sums::Sequential, true) => {
+            match (KIND, is_exact) {
+                (FUSED_BYTES, _) => self.add_group_pairs(factors, strips, &mut d),
+                (FUSED_HALVES, _) => self.add_groups(factors, strips, &mut d),
+                (_, true) => {
                     self.add_products(factors, strips, &mut d, |a, b, sum| a * b + sum);
                 }
-                (Sums::Sequential, false) => {
+                (_, false) => {
                     let step = |a, b, sum| fused.multiply_add(a, b, sum);
                     self.add_products(factors, strips, &mut d, step);
                 }
@@ -173,27 +181,53 @@ impl Tiles {
             for sum in d.as_flattened() {
                 nans |= u32::from(sum.is_nan());
             }
-            if nans != 0 && sums == Sums::Sequential {
+            if nans != 0 && KIND == SEQUENTIAL {
                 // D is still as it was, and so is C.
                 let c = load_addends(file, rows.c, strips);
                 d = self.with_payloads(factors, strips, &c, d);
             }
-            for (strip, sums) in strips.iter().zip(&d) {
-                let mut bits = [0; COLUMNS];
-                for lane in 0..COLUMNS {
-                    bits[lane] = sums[lane].to_bits();
-                }
-                file[rows.d + strip.row].0.as_chunks_mut::<COLUMNS>().0[strip.half % 2] = bits;
+            store_results(file, rows.d, strips, &d);
+        }
+        Some(())
+    }
+
+    /// Sums of pairs; `None` where one is not ordinary, nothing written.
+    #[inline(always)]
+    fn multiply_pairs(&self, file: &mut [AlignedRow], factors: &Factors, rows: Rows) -> Option<()> {
+        let mut d = [[[0.0; COLUMNS]; TOGETHER]; MAX_PAIR_STRIPS / TOGETHER];
+        let (strips, _) = self.d.as_chunks::<TOGETHER>();
+        let mut is_extreme = false;
+        for (strips, d) in strips.iter().zip(&mut d) {
+            *d = load_addends(file, rows.c, strips);
+            for c in d.as_flattened() {
+                is_extreme |= !c.is_finite();
             }
+            is_extreme |= self.add_pairs(factors, strips, d);
+        }
+        if is_extreme {
+            return None;
+        }
+        for (strips, d) in strips.iter().zip(&d) {
+            store_results(file, rows.d, strips, d);
         }
         Some(())
     }
 
     /// Widens a factor.
     #[inline(always)]
-    fn load(&self, k: usize, file: &[AlignedRow], values: &mut [[f32; WIDTH]; MAX_DEPTH]) {
+    fn load(
+        &self,
+        fused: Fused,
+        k: usize,
+        file: &[AlignedRow],
+        values: &mut [[f32; WIDTH]; MAX_DEPTH],
+    ) {
         match self.elements[k] {
-            Element::F16 => self.load_with(k, file, values, |bits| f16_to_f32(bits & 0xffff)),
+            Element::F16 => {
+                if self.load_halves(fused, k, file, values).is_none() {
+                    self.load_with(k, file, values, |bits| f16_to_f32(bits & 0xffff));
+                }
+            }
             Element::Bf16 => self.load_with(k, file, values, |bits| bits << 16),
             Element::F32 => self.load_with(k, file, values, |bits| bits),
             element => self.load_with(k, file, values, |bits| widen(element, bits & 0xff)),
@@ -210,12 +244,31 @@ impl Tiles {
     ) {
         for strip in &self.factors[k] {
             let words = half_row(&file[strip.row], strip.half);
-            let values = values[strip.k % MAX_DEPTH].as_chunks_mut::<COLUMNS>().0;
-            let values = &mut values[strip.column / COLUMNS % (WIDTH / COLUMNS)];
+            let values = columns_mut(values, *strip);
             for lane in 0..COLUMNS {
                 values[lane] = f32::from_bits(widen(words[lane] >> strip.bit));
             }
         }
+    }
+
+    /// Of binary16, `None` but in wide vectors: the strips lie in pairs, low halves and high ones of the same words.
+    #[inline(always)]
+    fn load_halves(
+        &self,
+        fused: Fused,
+        k: usize,
+        file: &[AlignedRow],
+        values: &mut [[f32; WIDTH]; MAX_DEPTH],
+    ) -> Option<()> {
+        for pair in self.factors[k].as_chunks::<2>().0 {
+            let words = half_row(&file[pair[0].row], pair[0].half).as_chunks::<8>().0;
+            for (part, words) in words.iter().enumerate() {
+                let halves = widen_halves(fused, words)?;
+                columns_mut(values, pair[0]).as_chunks_mut::<8>().0[part] = halves[0];
+                columns_mut(values, pair[1]).as_chunks_mut::<8>().0[part] = halves[1];
+            }
+        }
+        Some(())
     }
 
     fn has_exact_products(&self, factors: &Factors) -> bool {
@@ -225,30 +278,32 @@ impl Tiles {
         })
     }
 
-    /// The exponents of a factor as CDNA3 counts them. `None` where a value is not finite, or so large or small
-    /// that a product, or its share in a sum, may leave the normal binary32 numbers.
+    /// The exponents of the factors as their formats have them. `None` where a value is not finite, or so large or
+    /// small that a product, or its share in a sum, may leave the normal binary32 numbers.
     #[inline(always)]
-    fn note_exponents(
-        &self,
-        k: usize,
-        values: &[[f32; WIDTH]; MAX_DEPTH],
-        exponents: &mut [[i32; WIDTH]; MAX_DEPTH],
-    ) -> Option<()> {
-        let smallest = match self.elements[k] {
-            Element::F16 => -14,
-            Element::Bf16 => -126,
-            _ => return None,
-        };
-        let mut extreme = 0;
-        for (values, exponents) in values[..self.depth].iter().zip(&mut exponents[..self.depth]) {
-            for (value, exponent) in values.iter().zip(exponents) {
-                let bits = value.to_bits() & 0x7fff_ffff;
-                let field = (bits >> 23).cast_signed() - 127;
-                extreme |= u32::from(field > 50) | u32::from(field < -50) & u32::from(bits != 0);
-                *exponent = if bits == 0 { -126 } else { field.max(smallest) };
+    fn note_exponents(&self, factors: &mut Factors, of_zero: i32) -> Option<()> {
+        let Factors { values, exponents } = factors;
+        for ((element, values), exponents) in self.elements.iter().zip(values).zip(exponents) {
+            let smallest = match element {
+                Element::F16 | Element::Bf8 => -14,
+                Element::Bf16 => -126,
+                Element::Fp8 => -6,
+                _ => return None,
+            };
+            let mut extreme = 0;
+            for (values, exponents) in values[..self.depth].iter().zip(&mut exponents[..self.depth])
+            {
+                for (value, exponent) in values.iter().zip(exponents) {
+                    let bits = value.to_bits() & 0x7fff_ffff;
+                    let field = (bits >> 23).cast_signed() - 127;
+                    extreme |=
+                        u32::from(field > 50) | u32::from(field < -50) & u32::from(bits != 0);
+                    *exponent = if bits == 0 { of_zero } else { field.max(smallest) };
+                }
             }
+            (extreme == 0).then_some(())?;
         }
-        (extreme == 0).then_some(())
+        Some(())
     }
 
     #[inline(always)]
@@ -280,30 +335,86 @@ impl Tiles {
         strips: &[Strip; TOGETHER],
         sums: &mut [[f32; COLUMNS]; TOGETHER],
     ) {
-        let [a, b] = &factors.values;
-        let [a_exponents, b_exponents] = &factors.exponents;
         // A strip's group waits for its last one: the host finds work in the other strips.
         for first in (0..self.depth).step_by(GROUP) {
-            let first = first % MAX_DEPTH;
             for (strip, sums) in strips.iter().zip(sums.iter_mut()) {
-                let at = strip.at % WIDTH;
-                // Groups of fewer products are filled up with zeros whose exponents never count.
-                let mut group = FusedGroup {
-                    a: [0.0; GROUP],
-                    a_exponents: [NO_EXPONENT; GROUP],
-                    b: [columns(&b[first], *strip); GROUP],
-                    b_exponents: [columns(&b_exponents[first], *strip); GROUP],
-                };
-                for k in 0..GROUP.min(self.depth) {
-                    let from = (first + k) % MAX_DEPTH;
-                    group.a[k] = a[from][at];
-                    group.a_exponents[k] = a_exponents[from][at];
-                    group.b[k] = columns(&b[from], *strip);
-                    group.b_exponents[k] = columns(&b_exponents[from], *strip);
-                }
-                group.add_to(sums, self.columns, cut);
+                let group = self.group(factors, *strip, first, 1);
+                group.add_group(sums, self.columns, cut);
             }
         }
+    }
+
+    /// As [`Tiles::add_groups`], of 8-bit factors.
+    #[inline(always)]
+    fn add_group_pairs(
+        &self,
+        factors: &Factors,
+        strips: &[Strip; TOGETHER],
+        sums: &mut [[f32; COLUMNS]; TOGETHER],
+    ) {
+        for first in (0..self.depth).step_by(2 * GROUP) {
+            for (strip, sums) in strips.iter().zip(sums.iter_mut()) {
+                let even = self.group(factors, *strip, first, 2);
+                let odd = self.group(factors, *strip, first + 1, 2);
+                FusedGroup::add_two_groups(&even, &odd, sums, self.columns, cut);
+            }
+        }
+    }
+
+    /// Every `step`-th product from one on. Groups of fewer products are filled up with zeros whose exponents never
+    /// count.
+    #[inline(always)]
+    fn group<'f>(
+        &self,
+        factors: &'f Factors,
+        strip: Strip,
+        first: usize,
+        step: usize,
+    ) -> FusedGroup<'f, COLUMNS> {
+        let [a, b] = &factors.values;
+        let [a_exponents, b_exponents] = &factors.exponents;
+        let (at, first) = (strip.at % WIDTH, first % MAX_DEPTH);
+        let mut group = FusedGroup {
+            a: [0.0; GROUP],
+            a_exponents: [NO_EXPONENT; GROUP],
+            b: [columns(&b[first], strip); GROUP],
+            b_exponents: [columns(&b_exponents[first], strip); GROUP],
+        };
+        for k in 0..GROUP.min(self.depth) {
+            let from = (first + step * k) % MAX_DEPTH;
+            group.a[k] = a[from][at];
+            group.a_exponents[k] = a_exponents[from][at];
+            group.b[k] = columns(&b[from], strip);
+            group.b_exponents[k] = columns(&b_exponents[from], strip);
+        }
+        group
+    }
+
+    /// `true` where a sum is wrong because it is too small.
+    #[inline(always)]
+    fn add_pairs(
+        &self,
+        factors: &Factors,
+        strips: &[Strip; TOGETHER],
+        sums: &mut [[f32; COLUMNS]; TOGETHER],
+    ) -> bool {
+        let [a, b] = &factors.values;
+        let [a_exponents, b_exponents] = &factors.exponents;
+        let mut is_any_wrong = false;
+        for first in (0..self.depth).step_by(2) {
+            let k = [first % MAX_DEPTH, (first + 1) % MAX_DEPTH];
+            for (strip, sums) in strips.iter().zip(sums.iter_mut()) {
+                let at = strip.at % WIDTH;
+                let pair = ProductPair {
+                    a: k.map(|k| a[k][at]),
+                    a_exponents: k.map(|k| a_exponents[k][at]),
+                    b: k.map(|k| columns(&b[k], *strip)),
+                    b_exponents: k.map(|k| columns(&b_exponents[k], *strip)),
+                };
+                is_any_wrong |= pair.add_to(sums, self.columns, cut);
+            }
+        }
+        is_any_wrong
     }
 
     /// Works out elements that are NaN again, with the payloads of their operands.
@@ -330,88 +441,21 @@ impl Tiles {
 }
 
 /// One multiplication, for either width.
-struct Multiply<'m> {
+struct Multiply<'m, const KIND: u8> {
     tiles: &'m Tiles,
     file: &'m mut [AlignedRow],
     factors: &'m mut Factors,
     rows: Rows,
-    sums: Sums,
 }
 
-impl Loops for Multiply<'_> {
+impl<const KIND: u8> Loops for Multiply<'_, KIND> {
     type Output = Option<()>;
 
     #[inline(always)]
     fn run(self, fused: Fused) -> Option<()> {
-        let Multiply { tiles, file, factors, rows, sums } = self;
-        tiles.multiply_lanes(fused, file, factors, rows, sums)
+        let Multiply { tiles, file, factors, rows } = self;
+        tiles.multiply_lanes::<KIND>(fused, file, factors, rows)
     }
-}
-
-/// The elements in the columns of a strip.
-#[inline(always)]
-fn columns<T>(all: &[T; WIDTH], strip: Strip) -> &[T; COLUMNS] {
-    &all.as_chunks::<COLUMNS>().0[strip.column / COLUMNS % (WIDTH / COLUMNS)]
-}
-
-/// The strips of an operand by slots and lanes; `None` where 16 lanes do not hold 16 neighbours.
-fn strips(
-    fragment: &Fragment,
-    n_rows: u32,
-    position: impl Fn(Index) -> u32,
-    number: impl Fn(Index) -> u32,
-) -> Option<Vec<Strip>> {
-    let halves =
-        (0..fragment.slots()).flat_map(|slot| (0..2 * n_rows).map(move |half| (slot, half)));
-    let strip = |(slot, half): (u32, u32)| {
-        let index = |lane: u32| fragment.index(Place { lane: half * COLUMNS as u32 + lane, slot });
-        let first = position(index(0));
-        let is_strip = (0..COLUMNS as u32).all(|lane| position(index(lane)) == first + lane);
-        let (register, bit) = fragment.register(slot);
-        is_strip.then(|| Strip {
-            row: (register * n_rows + half * COLUMNS as u32 / ROW_LANES as u32) as usize,
-            half: half as usize % 2,
-            bit,
-            k: number(index(0)) as usize,
-            at: 0,
-            column: first as usize,
-        })
-    };
-    halves.map(strip).collect()
-}
-
-/// Of elements that lie twice in the wave, the later ones count, as in the general way.
-fn drop_first_copies(strips: &mut Vec<Strip>) {
-    let all = strips.clone();
-    let mut number = 0;
-    strips.retain(|strip| {
-        number += 1;
-        !all[number..].iter().any(|later| (later.k, later.column) == (strip.k, strip.column))
-    });
-}
-
-#[inline(always)]
-fn load_addends(
-    file: &[AlignedRow],
-    c: Result<usize, u32>,
-    strips: &[Strip; TOGETHER],
-) -> [[f32; COLUMNS]; TOGETHER] {
-    let mut sums = [[0.0; COLUMNS]; TOGETHER];
-    for (strip, sums) in strips.iter().zip(&mut sums) {
-        let words = match c {
-            Ok(first) => *half_row(&file[first + strip.row], strip.half),
-            Err(constant) => [constant; COLUMNS],
-        };
-        for lane in 0..COLUMNS {
-            sums[lane] = f32::from_bits(words[lane]);
-        }
-    }
-    sums
-}
-
-#[inline(always)]
-fn half_row(row: &AlignedRow, half: usize) -> &[u32; COLUMNS] {
-    &row.0.as_chunks::<COLUMNS>().0[half % 2]
 }
 
 /// As [`widen`], without branches; NaN keeps its payload and is not made quiet, which [`fma32`] does.
