@@ -1,8 +1,10 @@
 //! Straight-line runs of instructions. Inside one nothing changes EXEC or takes control elsewhere, so what
 //! surrounds an instruction is looked at once a block.
 
-use isa::Op;
+use isa::wait_states::History;
+use isa::{Op, Target};
 
+use crate::checks::wait_states;
 use crate::prepare::Prepared;
 use crate::report::{Class, Counts};
 
@@ -19,11 +21,13 @@ pub(crate) struct Block {
     counts: Vec<(Class, u64)>,
     approximate: Vec<Op>,
     n_vectors: [u16; 2],
+    /// What the wait states of later instructions have to look at, where nothing inside goes wrong.
+    left: Option<History>,
 }
 
 impl Block {
     /// From at least one instruction.
-    pub(crate) fn new(steps: Vec<Prepared>) -> Block {
+    pub(crate) fn new(steps: Vec<Prepared>, target: Target) -> Block {
         let count = |class: Class| steps.iter().filter(|step| step.class == class).count() as u64;
         let counts = Class::ALL.map(|class| (class, count(class)));
         let mut approximate: Vec<Op> = steps.iter().flat_map(|step| step.approximate()).collect();
@@ -34,6 +38,7 @@ impl Block {
             counts: counts.into_iter().filter(|(_, count)| *count != 0).collect(),
             approximate,
             n_vectors: [most(0), most(1)],
+            left: wait_states::left_by(&steps, target),
             busy: steps.iter().filter(|step| !step.is_idle).cloned().collect(),
             steps: steps.into(),
         }
@@ -50,6 +55,12 @@ impl Block {
     #[inline]
     pub(crate) fn busy(&self, n_steps: usize) -> &[Prepared] {
         if n_steps == self.steps.len() { &self.busy } else { &self.steps[..n_steps] }
+    }
+
+    /// What so many of its instructions leave to the wait states of later ones, where that is known beforehand.
+    #[inline]
+    pub(crate) fn left_by(&self, n_steps: usize) -> Option<&History> {
+        self.left.as_ref().filter(|_| n_steps == self.steps.len())
     }
 
     /// Counts its instructions up to one.

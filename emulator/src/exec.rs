@@ -1,6 +1,7 @@
 //! Executing one wave: fetch, checks, meaning.
 
 use isa::Target;
+use isa::wait_states::History;
 
 use crate::block::Block;
 use crate::checks::races::Races;
@@ -55,14 +56,15 @@ impl Exec<'_> {
             let block = program.block(self.wave.pc)?;
             let steps = block.steps(left);
             self.wave.active = self.wave.exec();
-            let is_watched = self.options.checks
-                || tracer.is_some()
-                || !block.fits(self.wave.n_vectors)
-                || self.wave.mode.is_directed();
-            if is_watched {
-                self.run_watched(steps, tracer)?;
-            } else {
+            let is_plain = tracer.is_none()
+                && block.fits(self.wave.n_vectors)
+                && !self.wave.mode.is_directed();
+            if is_plain && !self.options.checks {
                 self.run_unwatched(block, steps)?;
+            } else if is_plain && let Some(left) = block.left_by(steps.len()) {
+                self.run_checked(block, steps, left)?;
+            } else {
+                self.run_watched(steps, tracer)?;
             }
             left -= steps.len() as u64;
         }
@@ -81,6 +83,27 @@ impl Exec<'_> {
                 return Err(cause);
             }
         }
+        block.count(steps.len(), self.counts);
+        Ok(())
+    }
+
+    /// Runs a whole block with checks; `left` is what it leaves to the wait states of later instructions.
+    fn run_checked(&mut self, block: &Block, steps: &[Prepared], left: &History) -> Outcome {
+        if let Some(last) = steps.last() {
+            self.wave.pc = last.next_pc();
+        }
+        for inst in steps {
+            waits::check(self, inst);
+            if !self.wave.history.is_empty() {
+                wait_states::check_passing(self, inst);
+            }
+            if let Err(cause) = (inst.run)(self, inst) {
+                self.wave.pc = inst.pc;
+                block.count_until(inst, self.counts);
+                return Err(cause);
+            }
+        }
+        self.wave.history.append(left);
         block.count(steps.len(), self.counts);
         Ok(())
     }
@@ -185,7 +208,11 @@ impl Exec<'_> {
 
     /// Writes a lane mask: 32 or 64 bits by the width of the wave.
     pub(crate) fn set_lane_mask(&mut self, inst: &Prepared, dest: Dest, bits: Bits) {
-        if self.wave.width == 32 {
+        if bits.undefined == 0 {
+            if let Dest::Scalar(register) = dest {
+                self.wave.set_mask(register, bits.value, 0);
+            }
+        } else if self.wave.width == 32 {
             self.set_scalar32(inst, dest, bits);
         } else {
             self.set_scalar64(inst, dest, bits);

@@ -79,6 +79,8 @@ pub(crate) struct Details {
     pub ends_block: bool,
     /// Executing it does nothing.
     pub is_idle: bool,
+    /// Which registers it touches, only running it tells.
+    pub finds_registers: bool,
     n_vectors_read: u8,
     n_spans: u8,
     /// Results in the order of the row.
@@ -304,6 +306,7 @@ fn prepare_half(
         reads_scalars: false,
         ends_block: false,
         is_idle: kind::is_idle(op),
+        finds_registers: row.has(Effect::RelativeResult) || row.has(Effect::RelativeSource),
         n_vectors_read: 0,
         n_spans: 0,
         dst: [Dest::None; 2],

@@ -83,7 +83,7 @@ impl Program {
             steps.push(next.clone());
             last = next;
         }
-        Block::new(steps)
+        Block::new(steps, self.target)
     }
 
     /// The instruction at an address.

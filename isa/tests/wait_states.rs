@@ -412,6 +412,34 @@ fn lanes_of_one_register_are_written_one_after_the_other() {
     assert!(!is_too_early(&spill(4, 0), 0, &spill(5, 1)));
 }
 
+/// A sequence leaves what its first part leaves, passed by the rest, and what the rest leaves by itself.
+#[test]
+fn a_sequence_may_be_taken_in_parts() {
+    let unrelated = inst(Op::Salu(Salu::SMovB32), &[Operand::Sgpr(20), Operand::Int(0)]);
+    let steps = [
+        mfma(Matrix::VMfmaF3232x32x16F16, [D, A, B, C]),
+        unrelated,
+        inst(Op::Int(Int::VMovB32), &[Operand::Vgpr(A), Operand::Int(0)]),
+        mfma(Matrix::VMfmaF3232x32x16F16, [D, A, B, D]),
+        unrelated,
+    ];
+    let profiles = steps.map(|step| Profile::of(&step, Target::Gfx950));
+    let run = |profiles: &[Profile]| {
+        let mut history = History::new(Target::Gfx950);
+        profiles.iter().for_each(|profile| history.issue(7, profile));
+        history
+    };
+    let whole = run(&profiles);
+    assert!(!whole.is_empty());
+    for at in 0..=profiles.len() {
+        let (first, rest) = profiles.split_at(at);
+        let mut history = run(first);
+        rest.iter().for_each(|profile| history.pass(profile));
+        history.append(&run(rest));
+        assert_eq!(history, whole, "parted at {at}");
+    }
+}
+
 /// Unrelated instructions between an MFMA and a use of its result are worth one wait state each, as far as
 /// the recogniser looks back.
 #[test]

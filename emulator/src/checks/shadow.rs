@@ -4,6 +4,7 @@
 //! of a word refines its page to cells of halves or bytes, so that neighbours never share a cell.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 const PAGE_BYTES: u64 = 4096;
 /// Largest cell: 4 bytes.
@@ -89,19 +90,22 @@ impl Cell {
     }
 }
 
+/// The stamps of a [`Cell`], by number.
+pub(super) const WRITER: usize = 0;
+pub(super) const READER: usize = 1;
+pub(super) const OTHER_READER: usize = 2;
+
 /// The cells of [`PAGE_BYTES`] bytes, of 2 to the power of `shift` bytes each.
 #[derive(Debug)]
 struct Page {
     shift: u32,
-    cells: Vec<Cell>,
+    /// The stamps of all cells, by their number in one; no list where no cell has any.
+    stamps: [Vec<Stamp>; 3],
 }
 
 impl Page {
     fn new() -> Page {
-        Page {
-            shift: WORD_SHIFT,
-            cells: vec![Cell::default(); (PAGE_BYTES >> WORD_SHIFT) as usize],
-        }
+        Page { shift: WORD_SHIFT, stamps: [const { Vec::new() }; 3] }
     }
 
     /// Makes cells small enough for an access that starts or ends at a multiple of 2 to the power of `shift`.
@@ -115,9 +119,58 @@ impl Page {
     #[cold]
     fn divide(&mut self, shift: u32) {
         let copies = 1 << (self.shift - shift);
-        let cells = self.cells.iter().flat_map(|cell| std::iter::repeat_n(*cell, copies));
-        self.cells = cells.collect();
+        for stamps in &mut self.stamps {
+            let cells = stamps.iter().flat_map(|stamp| std::iter::repeat_n(*stamp, copies));
+            *stamps = cells.collect();
+        }
         self.shift = shift;
+    }
+
+    fn cell(&self, index: usize) -> Cell {
+        let stamp = |k: usize| self.stamps[k].get(index).copied().unwrap_or_default();
+        Cell { writer: stamp(WRITER), reader: stamp(READER), other_reader: stamp(OTHER_READER) }
+    }
+
+    fn set(&mut self, index: usize, cell: Cell) {
+        for (k, stamp) in [cell.writer, cell.reader, cell.other_reader].into_iter().enumerate() {
+            if !stamp.is_none() {
+                self.list(k);
+            }
+            if let Some(known) = self.stamps[k].get_mut(index) {
+                *known = stamp;
+            }
+        }
+    }
+
+    /// The list of one kind of stamps, made where there is none.
+    #[inline]
+    fn list(&mut self, k: usize) -> &mut [Stamp] {
+        if self.stamps[k].is_empty() {
+            self.stamps[k] = vec![Stamp::default(); (PAGE_BYTES >> self.shift) as usize];
+        }
+        &mut self.stamps[k]
+    }
+
+    /// Whether some cells hold no stamp of this kind but one.
+    #[inline]
+    fn are_known(&self, k: usize, cells: &Range<usize>, known: Stamp) -> bool {
+        let Some(stamps) = self.stamps[k].get(cells.clone()) else { return true };
+        let mut is_any_other = false;
+        for stamp in stamps {
+            is_any_other |= (stamp.0 != 0) & (stamp.0 != known.0);
+        }
+        !is_any_other
+    }
+
+    /// Whether some cells were read by no wave, or by one only.
+    #[inline]
+    fn are_read_by(&self, cells: &Range<usize>, reader: Stamp) -> bool {
+        let Some(stamps) = self.stamps[READER].get(cells.clone()) else { return true };
+        let mut is_any_other = false;
+        for stamp in stamps {
+            is_any_other |= (stamp.0 != 0) & !stamp.is_same_wave(reader);
+        }
+        !is_any_other
     }
 }
 
@@ -152,6 +205,58 @@ impl Shadow {
         place
     }
 
+    /// The cells of `n_bytes` bytes from `address` on, if they lie in one page.
+    #[inline]
+    fn in_one_page(&mut self, address: u64, n_bytes: u64) -> Option<(&mut Page, Range<usize>)> {
+        let (start, end) = (address % PAGE_BYTES, address % PAGE_BYTES + n_bytes);
+        if end > PAGE_BYTES {
+            return None;
+        }
+        let page = self.page(address / PAGE_BYTES);
+        page.refine((start | end).trailing_zeros());
+        let cells = (start >> page.shift) as usize..(end >> page.shift) as usize;
+        Some((page, cells))
+    }
+
+    /// Reads bytes that at most `writer` wrote and at most the reading wave read. `None`, with nothing done, where
+    /// others did.
+    #[inline]
+    pub(super) fn read_alone(
+        &mut self,
+        address: u64,
+        n_bytes: u64,
+        stamp: Stamp,
+        writer: Stamp,
+    ) -> Option<()> {
+        let (page, cells) = self.in_one_page(address, n_bytes)?;
+        let is_alone = page.are_known(WRITER, &cells, writer)
+            && page.are_read_by(&cells, stamp)
+            && page.are_known(OTHER_READER, &cells, Stamp::default());
+        is_alone.then(|| page.list(READER)[cells].fill(stamp))
+    }
+
+    /// Writes bytes that none but these stamps, by their numbers, wrote and read. `None`, with nothing done, where
+    /// others did.
+    #[inline]
+    pub(super) fn write_alone(
+        &mut self,
+        address: u64,
+        n_bytes: u64,
+        stamp: Stamp,
+        known: [Stamp; 3],
+    ) -> Option<()> {
+        let (page, cells) = self.in_one_page(address, n_bytes)?;
+        let is_alone = (0..3).all(|k| page.are_known(k, &cells, known[k]));
+        is_alone.then(|| {
+            page.list(WRITER)[cells.clone()].fill(stamp);
+            for k in [READER, OTHER_READER] {
+                if let Some(readers) = page.stamps[k].get_mut(cells.clone()) {
+                    readers.fill(Stamp::default());
+                }
+            }
+        })
+    }
+
     /// Visits the cells of `n_bytes` bytes from `address` on; the range does not wrap.
     #[inline]
     pub(super) fn visit(
@@ -168,9 +273,10 @@ impl Shadow {
             let page = self.page(at / PAGE_BYTES);
             page.refine((at | stop).trailing_zeros());
             let shift = page.shift;
-            let (first, last) = ((at - start) >> shift, (stop - start) >> shift);
-            for (index, cell) in (first..).zip(&mut page.cells[first as usize..last as usize]) {
-                visit(start + (index << shift), cell);
+            for index in (at - start) >> shift..(stop - start) >> shift {
+                let mut cell = page.cell(index as usize);
+                visit(start + (index << shift), &mut cell);
+                page.set(index as usize, cell);
             }
             at = stop;
         }
@@ -221,6 +327,35 @@ mod tests {
         assert_eq!(list.first(), Some(&(4088, 0)));
         assert_eq!(list.iter().filter(|(_, wave)| *wave == 1).count(), 6);
         assert_eq!(list.last(), Some(&(4102, 0)));
+    }
+
+    /// The stamps of all cells of a range.
+    fn stamps(shadow: &mut Shadow, address: u64, n_bytes: u64) -> Vec<[Stamp; 3]> {
+        let mut list = Vec::new();
+        shadow.visit(address, n_bytes, |_, cell| {
+            list.push([cell.writer, cell.reader, cell.other_reader]);
+        });
+        list
+    }
+
+    #[test]
+    fn ranges_at_once_leave_what_single_cells_do() {
+        let (a, b, none) = (stamp(0, 1), stamp(0, 2), Stamp::default());
+        let mut at_once = Shadow::default();
+        let mut one_by_one = Shadow::default();
+        assert_eq!(at_once.write_alone(64, 16, a, [none; 3]), Some(()));
+        one_by_one.visit(64, 16, |_, cell| cell.write(a));
+        assert_eq!(at_once.read_alone(68, 8, b, none), None, "wave 1 wrote it");
+        assert_eq!(at_once.read_alone(68, 8, b, a), Some(()));
+        one_by_one.visit(68, 8, |_, cell| cell.read(b));
+        assert_eq!(at_once.read_alone(72, 4, a, a), None, "wave 2 read it");
+        assert_eq!(at_once.write_alone(64, 16, b, [a, none, none]), None, "and is not known");
+        assert_eq!(stamps(&mut at_once, 60, 24), stamps(&mut one_by_one, 60, 24));
+        assert_eq!(at_once.write_alone(66, 2, b, [a, b, none]), Some(()));
+        one_by_one.visit(66, 2, |_, cell| cell.write(b));
+        assert_eq!(at_once.write_alone(64, 16, a, [a, b, none]), None, "two writers");
+        assert_eq!(stamps(&mut at_once, 60, 24), stamps(&mut one_by_one, 60, 24));
+        assert_eq!(at_once.read_alone(4088, 16, a, none), None, "two pages");
     }
 
     #[test]

@@ -5,11 +5,11 @@
 
 use std::cmp::Reverse;
 
-use isa::slots;
 use isa::wait_states::{
     Consumer, DRAINING_TRANS, DRAINING_VALU, Earlier, History, Later, MatrixUse, Missing, Producer,
     Remedy,
 };
+use isa::{Target, slots};
 
 use crate::exec::Exec;
 use crate::finding::Rule;
@@ -22,6 +22,27 @@ pub(crate) fn check(exec: &mut Exec<'_>, inst: &Prepared) {
         report(exec, inst);
     }
     exec.wave.history.issue(inst.pc, &inst.profile);
+}
+
+/// As [`check`], of an instruction that is not remembered because what its block leaves is known.
+pub(crate) fn check_passing(exec: &mut Exec<'_>, inst: &Prepared) {
+    if exec.wave.history.missing(&inst.profile).next().is_some() {
+        report(exec, inst);
+    }
+    exec.wave.history.pass(&inst.profile);
+}
+
+/// What a sequence of instructions leaves for later ones, if none of them comes too early for another one and all
+/// tell their registers beforehand.
+pub(crate) fn left_by(steps: &[Prepared], target: Target) -> Option<History> {
+    let mut history = History::new(target);
+    for step in steps {
+        if step.finds_registers || history.missing(&step.profile).next().is_some() {
+            return None;
+        }
+        history.issue(step.pc, &step.profile);
+    }
+    Some(history)
 }
 
 /// As [`check`], for the instruction that another one, issued already, turns out to be.

@@ -15,6 +15,7 @@ pub(crate) fn prepare_moved(
 ) -> Result<Prepared, Cause> {
     let class = kind::class(&inst, inst.op);
     let mut details = prepare_half(pc, inst, inst.op, &inst.operands, target)?;
+    details.finds_registers = true;
     details.n_spans = 0;
     details.n_vectors = [0; 2];
     details.profile = details.profile.without_registers();

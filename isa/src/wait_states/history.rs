@@ -171,6 +171,21 @@ impl History {
         }
     }
 
+    /// An instruction issues that is remembered elsewhere.
+    pub fn pass(&mut self, profile: &Profile) {
+        self.age(profile);
+        for produced in &profile.produced {
+            if let Earlier::Result(_) = produced.earlier {
+                self.replace_results(produced.slots);
+            }
+        }
+    }
+
+    /// Adds what a later sequence leaves, all of which has passed here too.
+    pub fn append(&mut self, later: &History) {
+        self.entries.extend_from_slice(&later.entries);
+    }
+
     fn age(&mut self, profile: &Profile) {
         if profile.is_call {
             self.entries.clear();

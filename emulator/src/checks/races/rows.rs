@@ -4,7 +4,7 @@
 use std::cell::Cell as Known;
 
 use super::{Access, Conflict, Races, report};
-use crate::checks::shadow::{Shadow, Stamp};
+use crate::checks::shadow::{OTHER_READER, READER, Shadow, Stamp, WRITER};
 use crate::exec::Exec;
 use crate::prepare::Prepared;
 use crate::wave::{ROW_LANES, Wave};
@@ -122,10 +122,6 @@ struct Judge<'r> {
     known: [Known<Stamp>; 3],
 }
 
-const WRITER: usize = 0;
-const READER: usize = 1;
-const OTHER_READER: usize = 2;
-
 impl Judge<'_> {
     /// Visits bytes that one lane accesses, or several with the same access.
     #[inline(always)]
@@ -137,6 +133,15 @@ impl Judge<'_> {
         access: Access,
         mut note: impl FnMut(Conflict),
     ) {
+        let known = [WRITER, READER, OTHER_READER].map(|role| self.known[role].get());
+        let is_done = match access {
+            Access::Read => shadow.read_alone(start, n_bytes, self.stamp, known[WRITER]),
+            Access::Write => shadow.write_alone(start, n_bytes, self.stamp, known),
+            Access::Rewrite => None,
+        };
+        if is_done.is_some() {
+            return;
+        }
         match access {
             Access::Read => shadow.visit(start, n_bytes, |at, cell| {
                 if let Some(conflict) = self.judge(cell.writer, WRITER, at) {
