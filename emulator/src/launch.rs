@@ -14,7 +14,8 @@ use crate::report::Report;
 use crate::schedule::Schedule;
 use crate::sem::control::initial_mode;
 use crate::trace::Tracer;
-use crate::wave::{Wave, scalar};
+use crate::wave::{ROW_LANES, ROWS, Wave, scalar};
+use crate::workgroup::Workgroup;
 
 /// A kernel of a loaded object.
 #[derive(Clone, Copy)]
@@ -74,13 +75,17 @@ impl<'m> Launch<'m> {
         })
     }
 
-    /// Runs all workgroups.
+    /// Runs all workgroups; `spare` is one of an earlier launch, whose memory may be used again.
     pub(crate) fn run(
         &self,
         memory: &mut Memory,
+        spare: &mut Option<Workgroup>,
         tracer: &mut Option<&mut dyn Tracer>,
     ) -> Result<Report, Fault> {
-        Schedule::new(self).run(memory, tracer).map_err(Fault::Execution)
+        let mut schedule = Schedule::new(self, spare.take());
+        let result = schedule.run(memory, tracer).map_err(Fault::Execution);
+        *spare = schedule.into_spare();
+        result
     }
 
     /// Gives back what the launch allocated.
@@ -134,11 +139,11 @@ impl<'m> Launch<'m> {
         let dimensions = self.kernel.descriptor.work_item_id_dimensions;
         let (mut x, mut y) = (first % size_x, first / size_x % size_y);
         let mut z = first / size_x / size_y;
-        for lane in 0..n_lanes {
-            let packed = x
+        let mut ids = [[0; ROW_LANES]; ROWS];
+        for id in ids.as_flattened_mut().iter_mut().take(n_lanes as usize) {
+            *id = x
                 | if dimensions > 1 { y << 10 } else { 0 }
                 | if dimensions > 2 { z << 20 } else { 0 };
-            wave.vectors.write_lane(0, lane as usize, u32::MAX, packed, 0);
             x += 1;
             if x == size_x {
                 (x, y) = (0, y + 1);
@@ -146,6 +151,10 @@ impl<'m> Launch<'m> {
             if y == size_y {
                 (y, z) = (0, z + 1);
             }
+        }
+        for (row, ids) in ids.iter().enumerate().take(wave.n_rows()) {
+            let lanes = (exec >> (row * ROW_LANES)) as u32;
+            wave.vectors.write_row(0, row, lanes, u32::MAX, ids);
         }
     }
 }

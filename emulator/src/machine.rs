@@ -10,6 +10,7 @@ use crate::numerics::Numerics;
 use crate::program::Program;
 use crate::report::Report;
 use crate::trace::Tracer;
+use crate::workgroup::Workgroup;
 
 /// Which accesses count as misaligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,13 +148,15 @@ pub struct Machine {
     options: Options,
     memory: Memory,
     objects: Vec<Place>,
+    /// A workgroup that has ended, whose memory the next launch may use.
+    spare: Option<Workgroup>,
 }
 
 impl Machine {
     /// A machine without buffers and code.
     pub fn new(target: Target, options: Options) -> Machine {
         let memory = Memory::new(options.memory_limit_bytes);
-        Machine { target, options, memory, objects: Vec::new() }
+        Machine { target, options, memory, objects: Vec::new(), spare: None }
     }
 
     /// The target.
@@ -281,7 +284,7 @@ impl Machine {
         let kernel: &Kernel = object.object.kernel(dispatch.kernel).map_err(LaunchError::from)?;
         let loaded = LoadedKernel { kernel, program: &object.program, bias: dispatch.object.bias };
         let launch = Launch::prepare(&mut self.memory, &self.options, loaded, dispatch)?;
-        let result = launch.run(&mut self.memory, tracer);
+        let result = launch.run(&mut self.memory, &mut self.spare, tracer);
         launch.release(&mut self.memory)?;
         result
     }

@@ -42,8 +42,15 @@ pub(crate) struct Schedule<'l, 'm> {
 }
 
 impl<'l, 'm> Schedule<'l, 'm> {
-    pub(crate) fn new(launch: &'l Launch<'m>) -> Schedule<'l, 'm> {
-        Schedule { launch, resident: Vec::new(), spare: Vec::new() }
+    /// With a workgroup whose memory may be used again.
+    pub(crate) fn new(launch: &'l Launch<'m>, spare: Option<Workgroup>) -> Schedule<'l, 'm> {
+        let spare = spare.filter(|workgroup| workgroup.fits(launch)).into_iter().collect();
+        Schedule { launch, resident: Vec::new(), spare }
+    }
+
+    /// A workgroup that has ended, for a later launch.
+    pub(crate) fn into_spare(mut self) -> Option<Workgroup> {
+        self.spare.pop()
     }
 
     /// Runs all workgroups to their ends.

@@ -21,8 +21,30 @@ use crate::wave::{Status, Wave};
 /// Instructions that a wave runs before the next one gets its turn.
 const SLICE: u64 = 1024;
 
+/// What a workgroup needs memory for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Needs {
+    n_vectors: [u16; 2],
+    n_waves: u32,
+    lds_bytes: u32,
+    scratch_bytes: u32,
+}
+
+impl Needs {
+    fn of(launch: &Launch<'_>) -> Needs {
+        Needs {
+            n_vectors: launch.n_vectors(),
+            n_waves: launch.work_items().div_ceil(launch.target.wave_width()),
+            lds_bytes: launch.lds_bytes,
+            scratch_bytes: crate::launch::scratch_bytes(&launch.kernel.descriptor),
+        }
+    }
+}
+
 /// The state of one workgroup, used for one after the other.
+#[derive(Debug)]
 pub(crate) struct Workgroup {
+    needs: Needs,
     id: [u32; 3],
     waves: Vec<Wave>,
     scratch: Vec<Scratch>,
@@ -79,15 +101,20 @@ fn new_wave(launch: &Launch<'_>) -> Wave {
 
 impl Workgroup {
     pub(crate) fn new(launch: &Launch<'_>) -> Workgroup {
-        let width = launch.target.wave_width();
-        let n_waves = launch.work_items().div_ceil(width);
-        let scratch_bytes = crate::launch::scratch_bytes(&launch.kernel.descriptor);
+        let (needs, width) = (Needs::of(launch), launch.target.wave_width());
+        let Needs { n_waves, lds_bytes, scratch_bytes, .. } = needs;
         Workgroup {
+            needs,
             id: [0; 3],
             waves: (0..n_waves).map(|_| new_wave(launch)).collect(),
             scratch: (0..n_waves).map(|_| Scratch::new(scratch_bytes, width)).collect(),
-            lds: Lds::new(launch.lds_bytes),
+            lds: Lds::new(lds_bytes),
         }
+    }
+
+    /// Whether it can be used for a launch of the same machine.
+    pub(crate) fn fits(&self, launch: &Launch<'_>) -> bool {
+        self.needs == Needs::of(launch)
     }
 
     /// Sets up all waves.

@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 
-use super::simd::{Fused, Loops};
+use super::simd::Fused;
 use crate::float::{SIGN32, canonical};
 use crate::prepare::{Places, Prepared};
-use crate::wave::{AlignedRow, HIGH_SPREAD, ROW_LANES, ROWS, Row, VectorFile, VectorRows};
+use crate::wave::{AlignedRow, ROW_LANES, ROWS, Row, VectorFile, VectorRows};
 
 /// The signs that NEG and ABS give the first three sources as binary32.
 #[derive(Clone, Copy)]
@@ -52,7 +52,7 @@ impl<'f> Lanes<'f> {
     ) -> Lanes<'f> {
         let source = |k: usize| {
             let is_high = high >> k & 1 == 1;
-            vectors.rows(if is_high { high_word(places, k) } else { places.sources[k] })
+            vectors.rows(if is_high { places.highs[k] } else { places.sources[k] })
         };
         let result = vectors.rows(places.result + word);
         let sources = [source(0), source(1), source(2)];
@@ -90,57 +90,11 @@ impl<'f> Lanes<'f> {
 #[inline(never)]
 fn put_some(result: &Cell<AlignedRow>, lanes: u32, out: &Row) {
     let mut merged = result.get();
-    for lane in 0..ROW_LANES {
+    for (lane, (merged, out)) in merged.0.iter_mut().zip(out).enumerate() {
         let mask = ((lanes << (31 - lane)).cast_signed() >> 31).cast_unsigned();
-        merged.0[lane] = merged.0[lane] & !mask | out[lane] & mask;
+        *merged = *merged & !mask | out & mask;
     }
     result.set(merged);
-}
-
-/// The register of the high word of a source.
-#[inline(always)]
-fn high_word(places: &Places, k: usize) -> u16 {
-    let is_set = |bits: u8| bits >> k & 1 == 1;
-    let distance = match (is_set(places.spread), is_set(places.uniform)) {
-        (true, _) => HIGH_SPREAD,
-        (false, true) => 0,
-        (false, false) => 1,
-    };
-    places.sources[k] + distance
-}
-
-/// Spreads the values of scalar sources over staging registers, their high words too where the sources are wide.
-pub(super) struct Spread<'s> {
-    pub vectors: &'s mut VectorFile,
-    pub places: &'s Places,
-}
-
-impl Loops for Spread<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, _: Fused) {
-        let Spread { vectors, places } = self;
-        let values = vectors.uniforms;
-        let vectors = vectors.cells();
-        for (k, value) in values.into_iter().enumerate() {
-            if places.spread >> k & 1 == 0 {
-                continue;
-            }
-            spread(vectors.rows(places.sources[k]), vectors.n_rows, value as u32);
-            if places.is_wide {
-                spread(vectors.rows(high_word(places, k)), vectors.n_rows, (value >> 32) as u32);
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn spread(rows: &[Cell<AlignedRow>; ROWS], n_rows: usize, word: u32) {
-    rows[0].set(AlignedRow([word; ROW_LANES]));
-    if n_rows > 1 {
-        rows[1].set(AlignedRow([word; ROW_LANES]));
-    }
 }
 
 /// Which sources of a word of a result take their high word, and which are negated, one bit a source.

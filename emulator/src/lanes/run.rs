@@ -1,7 +1,7 @@
 //! Running a loop over the rows of a wave: operands found, undefined bits followed.
 
 use super::Shadow;
-use super::places::{Choice, Spread};
+use super::places::Choice;
 use super::simd::{self, Fused, Width};
 use crate::exec::{Exec, Outcome};
 use crate::prepare::Prepared;
@@ -10,7 +10,7 @@ use crate::wave::{ROW_LANES, VectorFile};
 
 impl Exec<'_> {
     /// Runs a loop that writes 32-bit results, and follows undefined bits by a rule.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run_lanes(
         &mut self,
         inst: &Prepared,
@@ -41,15 +41,18 @@ impl Exec<'_> {
 
     /// Spreads what is the same in all lanes.
     fn spread_uniforms(&mut self, inst: &Prepared) {
+        let places = &inst.places;
         for k in 0..3 {
-            if inst.places.spread >> k & 1 == 1 {
-                let ready = inst.places.uniform(k, &self.wave.scalars);
-                let value = ready.unwrap_or_else(|| self.uniform(inst.src[k]));
-                self.wave.vectors.uniforms[k] = value;
+            if places.spread >> k & 1 == 0 {
+                continue;
+            }
+            let ready = places.uniform(k, &self.wave.scalars);
+            let value = ready.unwrap_or_else(|| self.uniform(inst.src[k]));
+            self.wave.vectors.spread(places.sources[k], value as u32);
+            if places.is_wide {
+                self.wave.vectors.spread(places.highs[k], (value >> 32) as u32);
             }
         }
-        let (width, vectors) = (self.wave.vectors.width(), &mut self.wave.vectors);
-        simd::run(width, Spread { vectors, places: &inst.places });
     }
 
     /// Runs a loop that writes 32-bit results with these undefined bits a row.

@@ -180,7 +180,7 @@ impl<const N: usize> FusedGroup<'_, N> {
         }
     }
 
-    /// Adds two groups of 8-bit factors, those of even and of odd k, as [`FusedGroup::add_to`] adds one.
+    /// Adds two groups of 8-bit factors, those of even and of odd k, as [`FusedGroup::add_group`] adds one.
     #[expect(
         clippy::needless_range_loop,
         reason = "the column runs over the rows of B too, and this form becomes vector code"

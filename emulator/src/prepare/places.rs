@@ -2,7 +2,7 @@
 
 use super::Details;
 use crate::operand::{Dest, Source};
-use crate::wave::{SCRAP_STAGE, SPREAD_STAGE, ScalarFile, ZERO_STAGE};
+use crate::wave::{N_SPREAD, SCRAP_STAGE, SPREAD_STAGE, ScalarFile, ZERO_STAGE};
 
 /// Where the first result and the first three sources of an instruction lie as 32-bit values.
 #[derive(Clone, Copy, Debug)]
@@ -11,8 +11,8 @@ pub(crate) struct Places {
     pub result: u16,
     /// The vector register that holds each source; scalars and constants are spread over a staging register.
     pub sources: [u16; 3],
-    /// Sources, one bit each, whose rows of lanes are all the same.
-    pub uniform: u8,
+    /// The vector register that holds the high word of each source that has one.
+    pub highs: [u16; 3],
     /// Sources, one bit each, that have to be spread.
     pub spread: u8,
     /// Some source has two words.
@@ -43,13 +43,14 @@ impl Places {
         let mut places = Places {
             result,
             sources: [ZERO_STAGE; 3],
-            uniform: 0,
+            highs: [ZERO_STAGE; 3],
             spread: 0,
             is_wide: details.bits[..3].iter().any(|bits| *bits > 32),
             signs: 0,
             uniforms: [Uniform::Other; 3],
             constants: [0; 3],
         };
+        let mut slots = Slots::default();
         for (k, source) in details.src.iter().take(3).enumerate() {
             places.signs |= u8::from(details.abs[k]) << k | u8::from(details.neg[k]) << (k + 4);
             match *source {
@@ -60,16 +61,30 @@ impl Places {
                 _ => {}
             }
             match *source {
-                Source::Vector(register) => places.sources[k] = register,
-                Source::None => places.uniform |= 1 << k,
+                Source::Vector(register) => {
+                    (places.sources[k], places.highs[k]) = (register, register.wrapping_add(1));
+                }
+                Source::None => {}
                 _ => {
-                    places.sources[k] = SPREAD_STAGE + k as u16;
-                    places.uniform |= 1 << k;
+                    let key = places.key(k);
+                    places.sources[k] = slots.take(key);
+                    if places.is_wide {
+                        places.highs[k] = slots.take(key.wrapping_add(1));
+                    }
                     places.spread |= 1 << k;
                 }
             }
         }
         places
+    }
+
+    /// What tells scalar sources apart, mostly: those with one value often follow each other.
+    fn key(&self, k: usize) -> u32 {
+        match self.uniforms[k] {
+            Uniform::Constant => self.constants[k].wrapping_mul(0x9e37_79b9) >> 16,
+            Uniform::Scalar(register) => register.into(),
+            Uniform::Other => k as u32,
+        }
     }
 
     /// The value of a source that has to be spread, if it lies ready.
@@ -80,5 +95,20 @@ impl Places {
             Uniform::Scalar(register) => Some(scalars.pair(register)),
             Uniform::Other => None,
         }
+    }
+}
+
+/// The staging registers that an instruction spreads scalar sources over, one bit each.
+#[derive(Default)]
+struct Slots(u32);
+
+impl Slots {
+    /// The one for a key, or the next that is free.
+    fn take(&mut self, key: u32) -> u16 {
+        let free = |slot: &u16| self.0 >> slot & 1 == 0;
+        let mut slots = (0..N_SPREAD).map(|by| (key as u16).wrapping_add(by) % N_SPREAD);
+        let slot = slots.find(free).expect("more registers than words of sources");
+        self.0 |= 1 << slot;
+        SPREAD_STAGE + slot
     }
 }

@@ -24,17 +24,17 @@ pub(crate) struct AlignedRow(pub Row);
 /// First number of the accumulation registers, behind the architectural ones.
 pub(crate) const FIRST_ACC: u16 = 256;
 /// Registers that only the emulator uses, to stage sources and results.
-const N_STAGE: u16 = 16;
+const N_STAGE: u16 = 12 + N_SPREAD;
+/// Staging registers that scalar sources are spread over.
+pub(crate) const N_SPREAD: u16 = 16;
 /// First number of these: they lie in front of all others.
 pub(crate) const FIRST_STAGE: u16 = 0_u16.wrapping_sub(N_STAGE);
 /// Takes results that nobody reads.
 pub(crate) const SCRAP_STAGE: u16 = FIRST_STAGE + 7;
-/// First of three staging registers that scalar sources are spread over.
-pub(crate) const SPREAD_STAGE: u16 = FIRST_STAGE + 8;
-/// From one of those to the one for the high word.
-pub(crate) const HIGH_SPREAD: u16 = 4;
 /// A staging register that is always zero.
 pub(crate) const ZERO_STAGE: u16 = FIRST_STAGE + 11;
+/// First of [`N_SPREAD`] staging registers that scalar sources are spread over.
+pub(crate) const SPREAD_STAGE: u16 = FIRST_STAGE + 12;
 /// Rows of a register in its file.
 pub(crate) const ROWS: usize = 2;
 /// All vector registers that a wave can have.
@@ -56,8 +56,8 @@ pub(crate) struct VectorFile {
     /// How the loops over rows are compiled.
     width: Width,
     values: Vec<AlignedRow>,
-    /// What the current instruction spreads, by source.
-    pub uniforms: [u64; 3],
+    /// What fills the registers from [`SPREAD_STAGE`] on, where they were filled.
+    spread: [Option<u32>; N_SPREAD as usize],
     /// One where a bit is undefined; meaningful only where `tainted` says so.
     undefined: Vec<Row>,
     /// By register, one bit a row: some bit of some lane is undefined.
@@ -89,7 +89,7 @@ impl VectorFile {
             all_lanes: u64::MAX >> (64 - target.wave_width()),
             width: Width::detect(),
             values: vec![AlignedRow([0; ROW_LANES]); n_rows],
-            uniforms: [0; 3],
+            spread: [None; N_SPREAD as usize],
             undefined: vec![[0; ROW_LANES]; n_rows],
             tainted: [0; N_VECTOR],
         }
@@ -134,6 +134,24 @@ impl VectorFile {
     #[inline]
     pub(crate) fn n_rows(&self) -> usize {
         self.n_rows
+    }
+
+    /// Makes every lane of a staging register this word: mostly it is, from an earlier instruction.
+    #[inline]
+    pub(crate) fn spread(&mut self, register: u16, word: u32) {
+        let slot = usize::from(register.wrapping_sub(SPREAD_STAGE) % N_SPREAD);
+        if self.spread[slot] != Some(word) {
+            self.spread[slot] = Some(word);
+            self.fill(register, word);
+        }
+    }
+
+    #[inline(never)]
+    fn fill(&mut self, register: u16, word: u32) {
+        for row in 0..self.n_rows {
+            let index = self.index(register, row);
+            self.values[index] = AlignedRow([word; ROW_LANES]);
+        }
     }
 
     /// How the loops over rows are compiled.

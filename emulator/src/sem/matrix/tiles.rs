@@ -228,7 +228,7 @@ impl Tiles {
                     self.load_with(k, file, values, |bits| f16_to_f32(bits & 0xffff));
                 }
             }
-            Element::Bf16 => self.load_with(k, file, values, |bits| bits << 16),
+            Element::Bf16 => self.load_bfloats(k, file, values),
             Element::F32 => self.load_with(k, file, values, |bits| bits),
             element => self.load_with(k, file, values, |bits| widen(element, bits & 0xff)),
         }
@@ -269,6 +269,22 @@ impl Tiles {
             }
         }
         Some(())
+    }
+
+    /// Of bfloat16, which are the high halves of binary32: strips in pairs as for [`Tiles::load_halves`].
+    #[inline(always)]
+    fn load_bfloats(&self, k: usize, file: &[AlignedRow], values: &mut [[f32; WIDTH]; MAX_DEPTH]) {
+        for pair in self.factors[k].as_chunks::<2>().0 {
+            let words = *half_row(&file[pair[0].row], pair[0].half);
+            let low = columns_mut(values, pair[0]);
+            for lane in 0..COLUMNS {
+                low[lane] = f32::from_bits(words[lane] << 16);
+            }
+            let high = columns_mut(values, pair[1]);
+            for lane in 0..COLUMNS {
+                high[lane] = f32::from_bits(words[lane] & 0xffff_0000);
+            }
+        }
     }
 
     fn has_exact_products(&self, factors: &Factors) -> bool {
