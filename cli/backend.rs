@@ -1,6 +1,8 @@
 //! The back ends: what identifies them, and code objects by them.
 
 use clap::ValueEnum;
+use dsl::ir::Kernel;
+use emit::gcn;
 use emit::llvm::{self, EmitError, Options, WorkerReport};
 use serde::{Deserialize, Serialize};
 use specs::Spec;
@@ -52,6 +54,17 @@ impl Backend {
         match self {
             Backend::Llvm => Ok(pipeline::compile(spec)?.assembly),
             Backend::Gcn => Ok(pipeline::compile_gcn(spec)?.assembly),
+        }
+    }
+
+    /// The code object of a kernel.
+    ///
+    /// # Errors
+    /// What the back end says.
+    pub fn compile(self, kernel: &Kernel) -> Result<Vec<u8>, CliError> {
+        match self {
+            Backend::Llvm => Ok(llvm::compile(kernel, &Options::default())?.code_object),
+            Backend::Gcn => Ok(gcn::compile(kernel, &gcn::Options::default())?.code_object),
         }
     }
 

@@ -44,10 +44,14 @@ enum Verb {
     Inspect(verbs::inspect::Args),
     /// The code of a code object
     Disasm(verbs::disasm::Args),
+    /// Ablations of prefill kernels, each with the proof that the rest is still there
+    Probe(verbs::probe::Args),
     /// Code objects, manifest and launch code for an engine to ship; `bundle verify` checks one
     Bundle(verbs::bundle::Args),
     /// The hardware lane: every library spec and calibration questions on a HIP device
     Qualify(verbs::qualify::Args),
+    /// The JSON Schema of spec or problem files
+    Schema(verbs::schema::Args),
     /// Hashes and properties of every artefact: check, bless, diff
     Golden(verbs::golden::Args),
     /// The toolchain, LLVM and devices: what is there, what is missing and what that costs
@@ -102,8 +106,10 @@ fn run(command_line: CommandLine) -> Result<Outcome, CliError> {
         Verb::Lint(args) => verbs::lint::run(&args, json),
         Verb::Inspect(args) => verbs::inspect::run(&args, json),
         Verb::Disasm(args) => verbs::disasm::run(&args, json),
+        Verb::Probe(args) => verbs::probe::run(&args, json),
         Verb::Bundle(args) => verbs::bundle::run(&args, json),
         Verb::Qualify(args) => verbs::qualify::run(&args, json),
+        Verb::Schema(args) => verbs::schema::run(&args),
         Verb::Golden(args) => verbs::golden::run(&args, json),
         Verb::Doctor(args) => verbs::doctor::run(&args, json),
     }

@@ -29,19 +29,23 @@ pub enum BrokenPromise {
 /// # Errors
 /// When not even one workgroup fits.
 pub fn resident(target: Target, kernel: &Kernel) -> Result<Occupancy, DoesNotFit> {
+    occupancy(target, demand(target, kernel))
+}
+
+/// What a workgroup of a kernel occupies, from the descriptor's registers and LDS.
+pub fn demand(target: Target, kernel: &Kernel) -> Demand {
     let metadata = &kernel.metadata;
     let required =
         metadata.reqd_workgroup_size.and_then(|[x, y, z]| x.checked_mul(y)?.checked_mul(z));
     // The descriptor's count covers AGPRs too, in whole granules.
     let agprs = metadata.agpr_count.unwrap_or(0);
     let vgprs = kernel.descriptor.vgprs.saturating_sub(agprs);
-    let demand = Demand {
+    Demand {
         vgprs: vgprs.min(target.limits().addressable_vgprs.into()),
         agprs,
         lds_bytes: kernel.descriptor.group_segment_bytes,
         workgroup_work_items: required.unwrap_or(metadata.max_flat_workgroup_size),
-    };
-    occupancy(target, demand)
+    }
 }
 
 /// Checks the code object of a spec's kernel; specs without an LDS map promise nothing.

@@ -8,7 +8,7 @@ use isa::target::UnknownTarget;
 use oracle::OracleError;
 use runtime::{DeviceError, PlanFailure};
 use specs::dispatch::Refusal;
-use specs::{InvalidProblem, PlanError, UnreadableSpec, Violation};
+use specs::{InvalidProblem, PlanError, ProbeError, UnreadableSpec, Violation};
 
 use crate::bundle::BundleError;
 use crate::emitted::BrokenPromise;
@@ -154,6 +154,9 @@ pub enum CliError {
     /// A launch that the emulator cannot start.
     #[error(transparent)]
     Refused(#[from] LaunchError),
+    /// A probe that there is not, or not of that kernel.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
     /// A device that failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -218,8 +221,10 @@ impl CliError {
             CliError::Refused(LaunchError::Descriptor { .. }) => 1,
             CliError::Refused(_) => 2,
             CliError::Oracle(error) if error.is_about_values() => 2,
+            CliError::Probe(error) if error.is_about_its_text() => 2,
             CliError::BrokenRules { .. }
             | CliError::NoCandidate { .. }
+            | CliError::Probe(_)
             | CliError::TooLarge { .. }
             | CliError::Plan(_)
             | CliError::Kernel(_)

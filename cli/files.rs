@@ -1,5 +1,6 @@
 //! Reading with a size limit and writing whole: a file either has its new content or its old one.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -188,6 +189,24 @@ pub fn read_own(path: &Path, what: &'static str, limit_bytes: u64) -> Result<Vec
     }
     let kind = if about.is_symlink() { "a link" } else { "no regular file" };
     Err(io(std::io::Error::other(format!("it is {kind}, {what} is a file"))))
+}
+
+/// Writes files into a folder, which is made if it does not exist; `last` comes last, so that a folder that has it has
+/// everything.
+///
+/// # Errors
+/// [`FileError::Io`]; every file is then whole or as it was.
+pub fn write_all(
+    folder: &Path,
+    files: &BTreeMap<String, Vec<u8>>,
+    last: &str,
+) -> Result<(), FileError> {
+    make_folder_of(&folder.join(last))?;
+    let (ends, others): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| *name == last);
+    others
+        .into_iter()
+        .chain(ends)
+        .try_for_each(|(name, bytes)| write_own(&folder.join(name), bytes))
 }
 
 fn write_through(path: &Path, bytes: &[u8]) -> std::io::Result<()> {

@@ -22,5 +22,6 @@ pub use bless::{Blessed, bless};
 pub use check::{Counts, Entry, Moved, Report, Status, check, diff};
 pub use error::GoldenError;
 pub use observe::{ArtefactSource, SourceError};
+pub use properties::of_kernel as properties;
 pub use record::{Blessing, Fixture, LlvmRecord, Properties, Record};
 pub use suite::Suite;

@@ -15,6 +15,7 @@ pub mod golden;
 pub mod harness;
 pub mod mutation;
 pub mod pipeline;
+pub mod probe;
 pub mod qualify;
 pub mod report;
 pub mod verbs;

@@ -78,6 +78,19 @@ fn list_shows_the_library() {
 }
 
 #[test]
+fn schemas_are_those_of_the_repository() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/schema");
+    for kind in ["spec", "problem"] {
+        let stored = std::fs::read(root.join(format!("{kind}.schema.json"))).unwrap();
+        for args in [&["schema", kind][..], &["schema", kind, "--json"]] {
+            let output = wavesmith(args);
+            assert!(output.status.success() && output.stdout == stored, "{kind}");
+        }
+    }
+    refused(&["schema", "specs"], 2, &["specs", "spec", "problem"]);
+}
+
+#[test]
 fn check_reports_facts_or_every_broken_rule() {
     let facts = json(&["check", SPEC]);
     assert_eq!(facts[0]["legal"], true);

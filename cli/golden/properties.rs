@@ -14,7 +14,7 @@ use super::record::Properties;
 ///
 /// # Errors
 /// Words, when the object has no such kernel or its code does not decode.
-pub(super) fn of_kernel(object: &CodeObject, name: &str) -> Result<Properties, String> {
+pub fn of_kernel(object: &CodeObject, name: &str) -> Result<Properties, String> {
     let kernel = object.kernel(name).map_err(|error| error.to_string())?;
     let code = object.code(kernel).ok_or_else(|| format!("the code of '{name}' is not loaded"))?;
     let mut properties = of_launch(kernel);

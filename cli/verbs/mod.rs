@@ -11,5 +11,7 @@ pub mod golden;
 pub mod inspect;
 pub mod lint;
 pub mod list;
+pub mod probe;
 pub mod qualify;
 pub mod run;
+pub mod schema;

@@ -5,6 +5,7 @@ pub mod fused;
 mod gates;
 mod layout;
 mod operand;
+pub mod probe;
 mod products;
 pub mod scan;
 mod solve;
@@ -17,8 +18,11 @@ pub mod tile;
 
 use dsl::ir::Scalar;
 use dsl::{Expr, KernelBuilder, View};
+use specs::chunk::ChunkCommon;
 use specs::lds_map::LdsMap;
 use specs::{Dtype, Element};
+
+use probe::Altered;
 
 pub(crate) use operand::{Operand, add_products};
 
@@ -36,9 +40,10 @@ pub(crate) struct Lds<'k> {
 }
 
 impl<'k> Lds<'k> {
-    /// Declares every buffer: each with bytes of its own, or all as parts of one where the map lays them over each other.
+    /// Declares every buffer: each with bytes of its own, or all as parts of one where the map lays them over each other;
+    /// behind them what a probe adds.
     #[track_caller]
-    pub(crate) fn declare(k: &'k KernelBuilder, map: &LdsMap) -> Lds<'k> {
+    pub(crate) fn declare(k: &'k KernelBuilder, map: &LdsMap, altered: Altered) -> Lds<'k> {
         let overlay = (!map.handovers().is_empty()).then(|| {
             let words = (map.total_bytes() as u32).div_ceil(4);
             k.lds("overlay", Scalar::I32, &[words])
@@ -51,9 +56,11 @@ impl<'k> Lds<'k> {
                 None => k.lds(buffer.name, elem, &dims),
             }
         };
-        Lds {
-            views: map.buffers().iter().map(|placed| (placed.buffer.name, view(placed))).collect(),
+        let views = map.buffers().iter().map(|placed| (placed.buffer.name, view(placed))).collect();
+        if let Some(total) = altered.lds_bytes {
+            probe::ballast(k, map.total_bytes(), total);
         }
+        Lds { views }
     }
 
     /// Names of the buffers, in the map's order.
@@ -92,6 +99,24 @@ pub(crate) struct Stage<'k> {
     pub kt: Operand<'k>,
     /// `[1, K]`, or `[1, 1]` where a head has one gate.
     pub dec: View<'k>,
+}
+
+impl<'k> Stage<'k> {
+    /// Those in 16 bits, by name.
+    fn operands(&self) -> [(&'static str, &Operand<'k>); 5] {
+        [("a", &self.a), ("gk", &self.gk), ("gq", &self.gq), ("aqk", &self.aqk), ("kt", &self.kt)]
+    }
+}
+
+/// Rows and columns of the stage tensor of that name.
+pub(crate) fn stage_shape(common: &ChunkCommon, name: &str) -> [u32; 2] {
+    let (chunk, head_k) = (common.chunk, common.head_k);
+    match name.strip_suffix("_low").unwrap_or(name) {
+        "gk" | "gq" => [chunk, head_k],
+        "kt" => [head_k, chunk],
+        "dec" => [1, if common.per_channel_gate() { head_k } else { 1 }],
+        _ => [chunk, chunk],
+    }
 }
 
 pub(crate) fn element(element: Element) -> Scalar {

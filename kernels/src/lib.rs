@@ -17,7 +17,9 @@ mod recurrent;
 
 use dsl::builder::BuildError;
 use dsl::ir::Kernel;
-use specs::{ChunkSpec, Spec, Violation};
+use specs::{ChunkSpec, Probed, Spec, Violation};
+
+use chunk::probe::Altered;
 
 /// Why there is no kernel for a spec.
 #[derive(Debug, thiserror::Error)]
@@ -65,11 +67,21 @@ pub fn build_chunk(spec: &ChunkSpec) -> Result<Kernel, KernelError> {
         return Err(KernelError::Refused { name, violations });
     }
     let built = match spec {
-        ChunkSpec::Tile(spec) => chunk::tile::build(&name, spec),
-        ChunkSpec::Scan(spec) => chunk::scan::build(&name, spec),
-        ChunkSpec::Fused(spec) => chunk::fused::build(&name, spec),
+        ChunkSpec::Tile(spec) => chunk::tile::build(&name, spec, Altered::default()),
+        ChunkSpec::Scan(spec) => chunk::scan::build(&name, spec, Altered::default()),
+        ChunkSpec::Fused(spec) => chunk::fused::build(&name, spec, Altered::default()),
     };
     built.map_err(|errors| KernelError::Build { name, errors })
+}
+
+/// The kernel of a prefill spec with a probe.
+pub fn build_probed(probed: &Probed) -> Result<Kernel, KernelError> {
+    let name = probed.name();
+    let violations = probed.untouched().check();
+    if !violations.is_empty() {
+        return Err(KernelError::Refused { name, violations });
+    }
+    chunk::probe::build(probed).map_err(|errors| KernelError::Build { name, errors })
 }
 
 fn joined(items: &[impl ToString]) -> String {

@@ -9,7 +9,7 @@ pub(crate) mod fields;
 mod lds;
 mod parts;
 pub(crate) mod problem;
-mod signature;
+pub(crate) mod signature;
 pub mod split;
 pub mod tables;
 

@@ -19,11 +19,13 @@ pub mod lds_map;
 pub mod name;
 pub mod packed;
 pub mod plan;
+pub mod probe;
 pub mod problem;
 pub mod recurrent;
 pub mod registry;
 pub mod rule;
 pub mod rules;
+pub mod schema;
 pub mod signature;
 pub mod spec;
 pub mod spec_file;
@@ -47,6 +49,7 @@ pub use packed::ConvChunkProblem;
 pub use plan::{
     ArgBinding, ArgValue, Launch, LaunchPlan, PagedContract, PlanError, SlotsContract, TensorDecl,
 };
+pub use probe::{Probe, ProbeError, ProbeKind, Probed};
 pub use problem::{ConvStepProblem, DecodeStepProblem, InvalidProblem, Problem, ProblemFault};
 pub use recurrent::RecurrentSpec;
 pub use registry::{FAMILIES, FamilyEntry, LIBRARY, LibrarySpec};

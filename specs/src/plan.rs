@@ -13,7 +13,7 @@ use crate::rule::{Violation, is_valid_spec};
 use crate::signature::{
     Access, Argument, ArgumentKind, Axis, BUFFER_ALIGN_BYTES, BufferArgument, Extent,
 };
-use crate::signature::{Role, ScalarType};
+use crate::signature::{Role, ScalarType, Signature};
 use crate::spec::Spec;
 
 /// Most workgroups in the y and z of a grid. Source: ROCr agent information, maximum grid dimensions.
@@ -216,17 +216,22 @@ impl Spec {
 
     /// As [`Spec::plan`], of a legal spec and a problem within its limits.
     pub(crate) fn plan_checked(&self, problem: &Problem) -> Result<LaunchPlan, PlanError> {
-        let signature = self.signature();
+        self.plan_of(&self.signature(), self.name(), self.grid(problem), problem)
+    }
+
+    /// The plan of one launch of a kernel of that name, with these arguments and workgroups.
+    pub(crate) fn plan_of(
+        &self,
+        signature: &Signature,
+        kernel: String,
+        grid: [u32; 3],
+        problem: &Problem,
+    ) -> Result<LaunchPlan, PlanError> {
         let tensors = signature.buffers().map(|(name, buffer)| self.tensor(name, buffer, problem));
         let tensors = tensors.collect::<Result<_, _>>()?;
         let args = signature.arguments.iter().map(|argument| self.bind(argument, problem));
         let args = args.collect();
-        let launch = Launch {
-            kernel: self.name(),
-            grid: self.grid(problem),
-            workgroup: [self.workgroup_size(), 1, 1],
-            args,
-        };
+        let launch = Launch { kernel, grid, workgroup: [self.workgroup_size(), 1, 1], args };
         // Chunks of no tokens need no workgroup, and a driver takes no launch without any.
         let launches = if launch.grid.contains(&0) { Vec::new() } else { vec![launch] };
         Ok(LaunchPlan { tensors, launches })

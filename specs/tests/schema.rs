@@ -1,118 +1,108 @@
-//! The JSON Schema for editors follows from the field tables.
+//! The JSON Schemas for editors follow from the field tables, and accept what the reader accepts.
 //!
-//! `WAVESMITH_WRITE_SCHEMA=1 cargo test -p wavesmith-specs --test schema` writes it anew.
+//! `WAVESMITH_WRITE_SCHEMA=1 cargo test -p wavesmith-specs --test schema` writes their files anew.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value as Json, json};
-use wavesmith_specs::field::{Field, FieldKind, HEADER_FIELDS, Presence, Value};
-use wavesmith_specs::{Choice, KernelKind, LIBRARY};
+use serde_json::{Value as Json, json};
+use wavesmith_specs::dispatch::parse_request;
+use wavesmith_specs::schema::FileKind;
+use wavesmith_specs::{Choice, LIBRARY, parse_spec};
 
-fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/spec.schema.json")
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-fn schema() -> Json {
-    let kernels: Vec<Json> = KernelKind::ALL.iter().map(|kernel| kernel_schema(*kernel)).collect();
-    json!({
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "wavesmith spec file",
-        "type": "object",
-        "oneOf": kernels,
-    })
-}
-
-fn kernel_schema(kernel: KernelKind) -> Json {
-    let fields: Vec<&Field> = HEADER_FIELDS.iter().chain(kernel.fields()).collect();
-    let mut properties: Map<String, Json> =
-        fields.iter().map(|field| (field.key.to_owned(), property(field))).collect();
-    properties["kernel"]["enum"] = json!([kernel.name()]);
-    let required = fields.iter().filter(|field| field.presence == Presence::Required);
-    let companions: Vec<Json> =
-        fields.iter().filter_map(|field| companion(field, &fields)).collect();
-    let mut schema = json!({
-        "title": kernel.name(),
-        "properties": properties,
-        "required": required.map(|field| field.key).collect::<Vec<_>>(),
-        "additionalProperties": false,
-    });
-    // JSON Schema wants no empty list here.
-    if !companions.is_empty() {
-        schema["allOf"] = json!(companions);
+/// Whether the reader takes a document as a file of this kind.
+fn reads(kind: FileKind, document: &Json) -> bool {
+    let text = toml::to_string(document).expect("TOML has no null, and these documents neither");
+    match kind {
+        FileKind::Spec => parse_spec("a spec", &text).is_ok(),
+        FileKind::Problem => parse_request("a problem", &text).is_ok(),
     }
-    schema
 }
 
-fn property(field: &Field) -> Json {
-    let mut property = match field.kind {
-        FieldKind::Count => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
-        FieldKind::SlotIndex => {
-            json!({ "type": "integer", "minimum": i32::MIN, "maximum": i32::MAX })
+/// Every file of the library, and of the problems.
+fn files(kind: FileKind) -> Vec<(String, Json)> {
+    let json = |text: &str| toml::from_str::<Json>(text).expect("TOML");
+    match kind {
+        FileKind::Spec => {
+            LIBRARY.iter().map(|entry| (entry.file.to_owned(), json(entry.text))).collect()
         }
-        FieldKind::Number => json!({ "type": "number" }),
-        FieldKind::Flag => json!({ "type": "boolean" }),
-        FieldKind::Constant(number) => json!({ "const": number }),
-        FieldKind::Choice(names) => json!({ "enum": names }),
-    };
-    property["description"] = json!(field.meaning);
-    if let Some(default) = field.fixed_default() {
-        property["default"] = match default {
-            Value::Count(count) => json!(count),
-            Value::SlotIndex(index) => json!(index),
-            Value::Number(number) => json!(number),
-            Value::Flag(flag) => json!(flag),
-            Value::Name(name) => json!(name),
+        FileKind::Problem => {
+            let entries = std::fs::read_dir(folder("problems")).expect("the problems' folder");
+            let paths = entries.map(|entry| entry.expect("an entry").path());
+            let read = |path: PathBuf| {
+                let text = std::fs::read_to_string(&path).expect("a readable file");
+                (path.display().to_string(), json(&text))
+            };
+            paths.map(read).collect()
+        }
+    }
+}
+
+#[test]
+fn the_schema_files_are_in_step() {
+    for kind in FileKind::ALL {
+        let (path, text) = (folder(&format!("schema/{kind}.schema.json")), kind.schema_text());
+        if std::env::var_os("WAVESMITH_WRITE_SCHEMA").is_some() {
+            std::fs::write(&path, &text).expect("the schema's folder");
+        }
+        let stored = std::fs::read_to_string(&path).expect("the schema file");
+        assert!(
+            stored == text,
+            "stale: WAVESMITH_WRITE_SCHEMA=1 cargo test -p wavesmith-specs --test schema"
+        );
+    }
+}
+
+#[test]
+fn every_file_keeps_its_schema() {
+    for kind in FileKind::ALL {
+        let validator = jsonschema::validator_for(&kind.schema()).expect("a schema");
+        assert!(!files(*kind).is_empty());
+        for (file, document) in files(*kind) {
+            let errors: Vec<_> =
+                validator.iter_errors(&document).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{file}: {errors:?}");
+            assert!(reads(*kind, &document), "{file}");
+        }
+    }
+}
+
+/// Every key of every file taken away, given each of these values or joined by a stranger: what the reader refuses, the
+/// schema refuses, and nothing else.
+#[test]
+fn schema_and_reader_refuse_the_same() {
+    let values =
+        [json!(0), json!(-1), json!(4_294_967_296_u64), json!(0.5), json!(true), json!("gfx9")];
+    let names = ["kda", "gdn", "f16", "softplus", "bounded_sigmoid", "log_decay_per_head", "pool"];
+    let values = values.into_iter().chain(names.map(|name| json!(name)));
+    let values: Vec<_> = values.collect();
+    let (mut refused, mut accepted) = (0, 0);
+    for kind in FileKind::ALL {
+        let validator = jsonschema::validator_for(&kind.schema()).expect("a schema");
+        let mut agree = |file: &str, changed: &Json| {
+            let (reads, valid) = (reads(*kind, changed), validator.is_valid(changed));
+            assert_eq!(reads, valid, "{file}: the reader says {reads}: {changed}");
+            *if valid { &mut accepted } else { &mut refused } += 1;
         };
-    }
-    property
-}
-
-/// A field that goes with a value of another: required or allowed with it, refused without it.
-fn companion(field: &Field, fields: &[&Field]) -> Option<Json> {
-    let Presence::With { key, values, default } = field.presence else { return None };
-    let needed = match values {
-        [only] => json!({ "const": only }),
-        _ => json!({ "enum": values }),
-    };
-    let mut with = json!({ "properties": { key: needed } });
-    let other = fields.iter().find(|other| other.key == key)?;
-    let is_default = |value: &&'static str| other.fixed_default() == Some(Value::Name(value));
-    if !values.iter().any(is_default) {
-        with["required"] = json!([key]);
-    }
-    let then = if default.is_some() { json!({}) } else { json!({ "required": [field.key] }) };
-    let mut absent = Map::new();
-    absent.insert(field.key.to_owned(), json!(false));
-    Some(json!({ "if": with, "then": then, "else": { "properties": absent } }))
-}
-
-#[test]
-fn the_schema_file_is_in_step() {
-    let text = serde_json::to_string_pretty(&schema()).expect("JSON") + "\n";
-    if std::env::var_os("WAVESMITH_WRITE_SCHEMA").is_some() {
-        std::fs::write(path(), &text).expect("the schema's folder");
-    }
-    let stored = std::fs::read_to_string(path()).expect("the schema file");
-    assert!(
-        stored == text,
-        "stale: WAVESMITH_WRITE_SCHEMA=1 cargo test -p wavesmith-specs --test schema"
-    );
-}
-
-#[test]
-fn every_key_of_the_library_is_in_the_schema() {
-    let schema = schema();
-    for entry in LIBRARY {
-        let kernel = entry.spec().expect("readable").kernel().name();
-        let branch = schema["oneOf"]
-            .as_array()
-            .expect("branches")
-            .iter()
-            .find(|branch| branch["title"] == kernel);
-        let properties = &branch.expect("a branch")["properties"];
-        for line in entry.text.lines().filter(|line| !line.starts_with('#')) {
-            let key = line.split(' ').next().expect("a key");
-            assert!(!properties[key].is_null(), "{key} of {}", entry.file);
+        for (file, document) in files(*kind) {
+            let keys: Vec<_> = document.as_object().expect("a table").keys().cloned().collect();
+            for key in &keys {
+                let mut without = document.clone();
+                without.as_object_mut().expect("a table").remove(key);
+                agree(&file, &without);
+                for value in &values {
+                    let mut changed = document.clone();
+                    changed[key] = value.clone();
+                    agree(&file, &changed);
+                }
+            }
+            let mut more = document.clone();
+            more["stranger"] = json!(1);
+            agree(&file, &more);
         }
     }
+    assert!(refused > 1000 && accepted > 100, "{refused} refused, {accepted} accepted");
 }

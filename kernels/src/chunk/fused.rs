@@ -9,24 +9,30 @@ use specs::{KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec};
 
 use super::block::Inputs;
 use super::layout::Places;
+use super::probe::Altered;
 use super::scan::{Scan, Sequence, stage_in_lds};
 use super::status::Status;
 use super::tile::Tile;
 use super::{Lds, Rows};
 
 /// The kernel of a legal spec, grid (value splits, value heads, sequences).
-pub fn build(name: &str, spec: &KdaChunkFusedSpec) -> Result<Kernel, Vec<BuildError>> {
+pub(crate) fn build(
+    name: &str,
+    spec: &KdaChunkFusedSpec,
+    altered: Altered,
+) -> Result<Kernel, Vec<BuildError>> {
     let KdaChunkFusedSpec { common, tile, scan } = *spec;
     let (of_tile, of_scan) = (KdaTileSpec { common, tile }, KdaChunkScanSpec { common, scan });
     let k = KernelBuilder::new(name, common.target, common.workgroup_size());
-    let lds = Lds::declare(&k, &spec.lds_map());
+    let lds = Lds::declare(&k, &spec.lds_map(), altered);
     let sequence = Sequence::declare(&k);
     let places = Places::declare(&k, &common);
     let inputs = Inputs::declare(&k, &of_tile, &places, k.workgroup_id_y());
     let stage = stage_in_lds(&k, &of_scan, &lds, "tb");
-    let scan = Scan::declare(&k, &of_scan, &places, sequence.clone(), stage.clone());
+    let state = (sequence.clone(), stage.clone());
+    let scan = Scan::declare(&k, &of_scan, &places, state, altered);
     let status = Status::declare(&k, &common);
-    let tile = Tile::new(&k, &of_tile, &lds, &inputs, &stage, &status);
+    let tile = Tile::new(&k, &of_tile, &lds, &inputs, &stage, &status, altered);
     let rows = |chunk| Rows::of(&sequence.table, chunk);
     let fetch = |chunk| inputs.fetch(&k, &of_tile, rows(chunk));
     if spec.scan.prefetch {

@@ -72,6 +72,13 @@ impl<'k> ChunkGates<'k> {
         self.raw.is_some()
     }
 
+    /// What is added to a vector of raw gates from `channel` on, where there is a bias.
+    #[track_caller]
+    pub(crate) fn bias(&self, channel: Expr<'k>, lanes: u8) -> Option<Expr<'k>> {
+        let bias = self.raw.as_ref()?.dt_bias.as_ref()?;
+        Some(bias.load_vector(channel, lanes))
+    }
+
     /// Log decays in nats of what was loaded of [`ChunkGates::given`] from `channel` on, vector by vector.
     #[track_caller]
     pub(crate) fn log_decays(
@@ -86,7 +93,7 @@ impl<'k> ChunkGates<'k> {
             return self.floored(wide);
         };
         let (k, lanes) = (first.builder(), first.ty().lanes());
-        let bias = raw.dt_bias.as_ref().map(|bias| bias.load_vector(channel, lanes));
+        let bias = self.bias(channel, lanes);
         if let Some(bias) = bias {
             status.input(bias);
         }

@@ -11,19 +11,24 @@ use specs::{KdaChunkScanSpec, StateLayout};
 
 use super::layout::{HeadRows, Places, Tensor};
 use super::operand::HeldOperand;
+use super::probe::Altered;
 use super::status::Status;
 use super::tensors::Tensors;
 use super::{CHUNK_ROW, Lds, Rows, Stage, add_products, dtype};
 
 /// The kernel of a legal spec, grid (value splits, value heads, sequences).
-pub fn build(name: &str, spec: &KdaChunkScanSpec) -> Result<Kernel, Vec<BuildError>> {
+pub(crate) fn build(
+    name: &str,
+    spec: &KdaChunkScanSpec,
+    altered: Altered,
+) -> Result<Kernel, Vec<BuildError>> {
     let k = KernelBuilder::new(name, spec.common.target, spec.common.workgroup_size());
-    let lds = Lds::declare(&k, &spec.lds_map());
+    let lds = Lds::declare(&k, &spec.lds_map(), altered);
     let sequence = Sequence::declare(&k);
     let places = Places::declare(&k, &spec.common);
     let stage = stage_in_lds(&k, spec, &lds, "a");
     let tensors = Tensors::declare(&k, spec, &lds, &stage);
-    let scan = Scan::declare(&k, spec, &places, sequence.clone(), stage);
+    let scan = Scan::declare(&k, spec, &places, (sequence.clone(), stage), altered);
     let status = Status::declare(&k, &spec.common);
     if spec.scan.prefetch {
         let first = sequence.chunks[0];
@@ -95,11 +100,11 @@ impl<'k> Sequence<'k> {
 
 /// One sequence's state, by columns of V of one value head.
 pub(crate) struct Scan<'k, 's> {
-    k: &'k KernelBuilder,
-    spec: &'s KdaChunkScanSpec,
-    sequence: Sequence<'k>,
+    pub k: &'k KernelBuilder,
+    pub spec: &'s KdaChunkScanSpec,
+    pub sequence: Sequence<'k>,
     /// The stage tensors of the chunk.
-    stage: Stage<'k>,
+    pub stage: Stage<'k>,
     v: HeadRows<'k>,
     o: HeadRows<'k>,
     initial: Option<View<'k>>,
@@ -108,7 +113,8 @@ pub(crate) struct Scan<'k, 's> {
     column: Expr<'k>,
     /// Operations whose sums run over K, and over tokens.
     keys: Atom<'k>,
-    tokens: Atom<'k>,
+    pub tokens: Atom<'k>,
+    altered: Altered,
 }
 
 impl<'k, 's> Scan<'k, 's> {
@@ -118,8 +124,8 @@ impl<'k, 's> Scan<'k, 's> {
         k: &'k KernelBuilder,
         spec: &'s KdaChunkScanSpec,
         places: &Places<'k>,
-        sequence: Sequence<'k>,
-        stage: Stage<'k>,
+        (sequence, stage): (Sequence<'k>, Stage<'k>),
+        altered: Altered,
     ) -> Scan<'k, 's> {
         let (common, part) = (&spec.common, &spec.scan);
         let (head, index) = (k.workgroup_id_y(), k.workgroup_id_z());
@@ -149,6 +155,7 @@ impl<'k, 's> Scan<'k, 's> {
             column: k.workgroup_id_x() * part.columns() + k.wave_id() * part.scan_atom_m,
             keys: atom(k, spec, common.head_k),
             tokens: atom(k, spec, common.chunk),
+            altered,
         }
     }
 
@@ -169,7 +176,12 @@ impl<'k, 's> Scan<'k, 's> {
             self.k.for_range(first, end, 1, carried, |chunk, ((state, ahead), seen)| {
                 status.resume(&seen);
                 let ahead = stage(chunk, ahead);
-                ((self.chunk(chunk, state, status), ahead), status.carried())
+                let state = if self.altered.drops_scan {
+                    self.fold_stage(chunk, state)
+                } else {
+                    self.chunk(chunk, state, status)
+                };
+                ((state, ahead), status.carried())
             });
         status.resume(&seen);
         self.finish(&state);
@@ -243,7 +255,7 @@ impl<'k, 's> Scan<'k, 's> {
     }
 
     /// V of the chunk's rows, `[C, columns]`, zeros in rows that do not exist; a whole chunk asks no row.
-    fn values(&self, rows: Rows<'k>) -> WaveTile<'k> {
+    pub(crate) fn values(&self, rows: Rows<'k>) -> WaveTile<'k> {
         let (chunk, atom) = (self.spec.common.chunk, self.tokens);
         let v = self.v.of_chunk(rows, chunk).window((0, self.column));
         let tile = |part: &dyn Fn(u32) -> dsl::Accumulator<'k>| {
@@ -262,7 +274,7 @@ impl<'k, 's> Scan<'k, 's> {
     }
 
     /// O of the rows that exist, from its transpose; a whole chunk asks no row.
-    fn store(&self, rows: Rows<'k>, o: &WaveTile<'k>) {
+    pub(crate) fn store(&self, rows: Rows<'k>, o: &WaveTile<'k>) {
         let chunk = self.spec.common.chunk;
         let to = self.o.of_chunk(rows, chunk).window((0, self.column));
         let o = o.map_vectors(|o| o.narrow(to.elem()));

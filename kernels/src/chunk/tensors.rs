@@ -4,7 +4,7 @@ use dsl::builder::TileVectors;
 use dsl::{Expr, KernelBuilder, View};
 use specs::KdaChunkScanSpec;
 
-use super::{Lds, Operand, Stage};
+use super::{Lds, Operand, Stage, stage_shape};
 
 /// The stage tensors of the value head.
 pub(crate) struct Tensors<'k>(Vec<Tensor<'k>>);
@@ -56,14 +56,9 @@ impl<'k> Stage<'k> {
         let of = |operand: &Operand<'k>| {
             if is_low { operand.low.clone() } else { Some(operand.high.clone()) }
         };
-        match whole {
-            "a" => of(&self.a),
-            "gk" => of(&self.gk),
-            "gq" => of(&self.gq),
-            "aqk" => of(&self.aqk),
-            "kt" => of(&self.kt),
-            "dec" => Some(self.dec.clone()),
-            _ => None,
+        match self.operands().into_iter().find(|(name, _)| *name == whole) {
+            Some((_, operand)) => of(operand),
+            None => (whole == "dec").then(|| self.dec.clone()),
         }
     }
 }
@@ -75,16 +70,8 @@ impl<'k> Tensor<'k> {
         name: &str,
         lds: View<'k>,
     ) -> Tensor<'k> {
-        let common = &spec.common;
-        let (chunk, head_k) = (common.chunk, common.head_k);
-        let channels = if common.per_channel_gate() { head_k } else { 1 };
-        let [rows, columns] = match name {
-            "gk" | "gk_low" | "gq" | "gq_low" => [chunk, head_k],
-            "kt" | "kt_low" => [head_k, chunk],
-            "dec" => [1, channels],
-            _ => [chunk, chunk],
-        };
-        let shape = [None, Some(common.value_heads), Some(rows), Some(columns)];
+        let [rows, columns] = stage_shape(&spec.common, name);
+        let shape = [None, Some(spec.common.value_heads), Some(rows), Some(columns)];
         let global = k.input(name, lds.elem(), &shape).pick(1, k.workgroup_id_y());
         let lanes = (16 / lds.elem().size_bytes()).min(columns) as u8;
         Tensor { global, lds, vectors: k.tile_vectors(rows, columns, lanes) }

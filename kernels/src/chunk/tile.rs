@@ -6,54 +6,66 @@
 use dsl::builder::{BuildError, WaveBlocks};
 use dsl::ir::{Kernel, Scalar};
 use dsl::math::sigmoid;
-use dsl::{Expr, KernelBuilder};
+use dsl::{Expr, KernelBuilder, View};
 use specs::KdaTileSpec;
 use specs::chunk::{BetaForm, DecayForm};
 
 use super::block::{Block, Inputs};
 use super::layout::Places;
+use super::probe::{self, Altered};
 use super::status::Status;
-use super::{CHUNK_ROW, Lds, Operand, Rows, Stage, dtype, sub_chunks};
+use super::{CHUNK_ROW, Lds, Operand, Rows, Stage, dtype, stage_shape, sub_chunks};
 
 /// The kernel of a legal spec, grid (chunks, value heads, 1).
-pub fn build(name: &str, spec: &KdaTileSpec) -> Result<Kernel, Vec<BuildError>> {
+pub(crate) fn build(
+    name: &str,
+    spec: &KdaTileSpec,
+    altered: Altered,
+) -> Result<Kernel, Vec<BuildError>> {
     let k = KernelBuilder::new(name, spec.common.target, spec.common.workgroup_size());
-    let lds = Lds::declare(&k, &spec.lds_map());
+    let lds = Lds::declare(&k, &spec.lds_map(), altered);
     let table = k.input("chunks", Scalar::I32, &[None, Some(CHUNK_ROW)]);
     let places = Places::declare(&k, &spec.common);
     let inputs = Inputs::declare(&k, spec, &places, k.workgroup_id_y());
-    let to = outputs(&k, spec);
+    let index = (k.workgroup_id_x(), k.workgroup_id_y());
+    let to = outputs(&k, spec, |view| view.at(index));
     let status = Status::declare(&k, &spec.common);
-    let tile = Tile::new(&k, spec, &lds, &inputs, &to, &status);
+    let tile = Tile::new(&k, spec, &lds, &inputs, &to, &status, altered);
     let rows = Rows::of(&table, k.workgroup_id_x());
     tile.make(rows, &inputs.fetch(&k, spec, rows));
+    if altered.drops_tile {
+        probe::keep_lds(&k, &lds, rows, &to);
+    }
     status.report(&k);
     k.finish()
 }
 
-/// The stage tensors of the workgroup's chunk in global memory.
+/// The stage tensors in global memory: `part` of each, declared as `[chunks, value heads, rows, columns]`.
 #[track_caller]
-fn outputs<'k>(k: &'k KernelBuilder, spec: &KdaTileSpec) -> Stage<'k> {
+pub(crate) fn outputs<'k>(
+    k: &'k KernelBuilder,
+    spec: &KdaTileSpec,
+    part: impl Fn(View<'k>) -> View<'k>,
+) -> Stage<'k> {
     let common = &spec.common;
-    let (chunk, head_k, tile) = (common.chunk, common.head_k, dtype(common.accuracy.tile_dtype()));
-    let index = (k.workgroup_id_x(), k.workgroup_id_y());
-    let output = |name: &str, elem, [rows, columns]: [u32; 2]| {
-        k.output(name, elem, &[None, Some(common.value_heads), Some(rows), Some(columns)]).at(index)
+    let tile = dtype(common.accuracy.tile_dtype());
+    let output = |name: &str, elem| {
+        let [rows, columns] = stage_shape(common, name);
+        let shape = [None, Some(common.value_heads), Some(rows), Some(columns)];
+        part(k.output(name, elem, &shape))
     };
-    let pair = |name: &str, is_split: bool, shape| {
-        let high = output(name, tile, shape);
-        let low = || output(&format!("{name}_low"), tile, shape);
-        Operand { high, low: is_split.then(low) }
+    let pair = |name: &str| {
+        let high = output(name, tile);
+        let low = || output(&format!("{name}_low"), tile);
+        Operand { high, low: common.accuracy.splits(name).then(low) }
     };
-    let split = common.accuracy.splits_tiles();
-    let channels = if common.per_channel_gate() { head_k } else { 1 };
     Stage {
-        a: pair("a", common.accuracy.splits_steps(), [chunk, chunk]),
-        gk: pair("gk", split, [chunk, head_k]),
-        gq: pair("gq", split, [chunk, head_k]),
-        aqk: pair("aqk", split, [chunk, chunk]),
-        kt: pair("kt", split, [head_k, chunk]),
-        dec: output("dec", Scalar::F32, [1, channels]),
+        a: pair("a"),
+        gk: pair("gk"),
+        gq: pair("gq"),
+        aqk: pair("aqk"),
+        kt: pair("kt"),
+        dec: output("dec", Scalar::F32),
     }
 }
 
@@ -67,6 +79,7 @@ pub(crate) struct Tile<'k, 's> {
     pub status: &'s Status<'k>,
     /// Who owns which keys, queries and gates of a channel.
     pub blocks: WaveBlocks<'k>,
+    pub altered: Altered,
 }
 
 /// A block's keys and queries in f32, row by row, in vectors of four channels.
@@ -84,14 +97,18 @@ impl<'k, 's> Tile<'k, 's> {
         inputs: &'s Inputs<'k>,
         to: &'s Stage<'k>,
         status: &'s Status<'k>,
+        altered: Altered,
     ) -> Tile<'k, 's> {
         let blocks = k.wave_blocks(spec.common.chunk, spec.common.head_k);
-        Tile { k, spec, lds, inputs, to, status, blocks }
+        Tile { k, spec, lds, inputs, to, status, blocks, altered }
     }
 
     /// The stage tensors of a chunk from its block. What the last phase writes, and what this one reads of LDS, is other
     /// waves' after a barrier.
     pub(crate) fn make(&self, rows: Rows<'k>, block: &Block<'k>) {
+        if self.altered.drops_tile {
+            return self.fill_stage(block);
+        }
         let k = self.k;
         self.step_sizes(rows, block);
         let keys = self.keys(block);

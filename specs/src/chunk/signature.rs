@@ -21,7 +21,7 @@ impl ChunkSpec {
         let common = self.common();
         let mut arguments = vec![table("chunks", &[CHUNKS, fixed("row", CHUNK_ROW)])];
         if self.scan().is_some() {
-            arguments.push(table("sequences", &[SEQUENCES, fixed("row", SEQUENCE_ROW)]));
+            arguments.push(sequence_table());
         }
         arguments.extend(places(common));
         match self {
@@ -84,6 +84,11 @@ fn rows(common: &ChunkCommon, heads: Axis, row: Option<Axis>) -> Vec<Axis> {
         }
     };
     before.into_iter().chain(row).collect()
+}
+
+/// The table of sequences.
+pub(crate) fn sequence_table() -> Argument {
+    table("sequences", &[SEQUENCES, fixed("row", SEQUENCE_ROW)])
 }
 
 fn table(name: &'static str, shape: &[Axis]) -> Argument {

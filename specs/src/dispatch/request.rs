@@ -84,7 +84,8 @@ pub struct PrefillRequest {
     pub tokens: u32,
 }
 
-const HEADER: &[Field] = &[
+/// The keys that every problem file starts with.
+pub const HEADER: &[Field] = &[
     row("schema", "number of the file format", FieldKind::Constant(SCHEMA), Presence::Required),
     row("kind", "what the file describes", FieldKind::Choice(&["problem"]), Presence::Required),
     row("stage", "stage of inference", FieldKind::Choice(Stage::NAMES), Presence::Required),
@@ -169,6 +170,11 @@ static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
     let shared = chunk_fields::FUSED.iter().filter(|field| SHARED.contains(&field.key));
     shared.chain(OWN).copied().collect()
 });
+
+/// The keys of a problem file, beside [`HEADER`].
+pub fn fields() -> &'static [Field] {
+    &FIELDS
+}
 
 const fn row(
     key: &'static str,
