@@ -2,6 +2,7 @@
 //!
 //! `WAVESMITH_WRITE_CASE_STUDY=1 cargo test --release --test case_study` writes the tables anew.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use codeobj::CodeObject;
@@ -9,12 +10,16 @@ use emulator::{Class, Options};
 use oracle::Case;
 use oracle::inputs::{GateRange, Sample};
 use runtime::EmulatedDevice;
-use specs::{Job, Spec};
+use specs::{Job, Probe, Spec};
+use wavesmith::backend::Backend;
+use wavesmith::probe::{self, Proof};
 use wavesmith::report::grouped;
 use wavesmith::{emitted, harness, pipeline};
 
 const BEGIN: &str = "<!-- split against fused: made by tests/case_study.rs -->\n";
 const END: &str = "<!-- end of split against fused -->\n";
+const PROBES_BEGIN: &str = "<!-- probes of the fused kernel: made by tests/case_study.rs -->\n";
+const PROBES_END: &str = "<!-- end of probes of the fused kernel -->\n";
 
 /// Value heads of the library specs that are compared.
 const HEADS: u64 = 8;
@@ -155,18 +160,68 @@ fn tables() -> String {
     out
 }
 
-#[test]
-fn the_figures_are_those_of_the_page() {
+/// What a probe of the fused kernel shows, beside the whole of it.
+fn probe_table() -> String {
+    let fused = spec("kda_chunk_fused_bf16");
+    let job = Job::from(&fused);
+    let problem = job.problem(&["tokens=64"]).expect("a problem");
+    let proofs = [Probe::DropScan, Probe::DropTile, Probe::TileLoop].map(|probe| {
+        let probed = probe.of(&job).expect("it fits")[0];
+        let proof = probe::prove(&probed, &problem, Backend::Llvm, None).expect("it runs");
+        proof.verdict().unwrap_or_else(|refusal| panic!("{refusal}"));
+        proof
+    });
+    let mut out = String::from(
+        "| of 64 tokens and one head | fused | without the scan's arithmetic | without the tiles' | loop of tiles |\n\
+         |---|---|---|---|---|\n",
+    );
+    let mut row = |name: &str, untouched: u64, of: &dyn Fn(&Proof) -> u64| {
+        out.push_str(&format!("| {name} | {} |", grouped(untouched)));
+        proofs.iter().for_each(|proof| out.push_str(&format!(" {} |", grouped(of(proof)))));
+        out.push('\n');
+    };
+    let [whole, ..] = &proofs;
+    let room: [(&str, fn(&probe::Figures) -> u32); 3] = [
+        ("LDS, bytes a workgroup", |of| of.lds_bytes),
+        ("registers a lane", |of| of.registers),
+        ("workgroups a CU, registers included", |of| of.workgroups_per_cu),
+    ];
+    for (name, of) in room {
+        row(name, of(&whole.room.untouched).into(), &|proof| of(&proof.room.probe).into());
+    }
+    let all = |counts: &BTreeMap<Class, u64>| counts.values().sum::<u64>() / HEADS;
+    row("wave instructions", all(&whole.executed.untouched), &|proof| all(&proof.executed.probe));
+    for (name, class) in [
+        ("VALU", Class::Valu),
+        ("transcendental", Class::Transcendental),
+        ("matrix", Class::Matrix),
+        ("LDS", Class::Lds),
+        ("barriers, of all waves", Class::Barrier),
+    ] {
+        let of = |counts: &BTreeMap<Class, u64>| counts.get(&class).copied().unwrap_or(0) / HEADS;
+        row(name, of(&whole.executed.untouched), &|proof| of(&proof.executed.probe));
+    }
+    out
+}
+
+/// Writes a table between its marks, or compares what stands there.
+fn keep(begin: &str, end: &str, made: &str) {
     let text = std::fs::read_to_string(page()).expect("the page");
-    let (before, rest) = text.split_once(BEGIN).expect("where the tables begin");
-    let (stored, after) = rest.split_once(END).expect("where they end");
-    let made = tables();
+    let (before, rest) = text.split_once(begin).expect("where the tables begin");
+    let (stored, after) = rest.split_once(end).expect("where they end");
     if std::env::var_os("WAVESMITH_WRITE_CASE_STUDY").is_some() {
-        let text = format!("{before}{BEGIN}{made}{END}{after}");
+        let text = format!("{before}{begin}{made}{end}{after}");
         return std::fs::write(page(), text).expect("the page is writable");
     }
     assert!(
         stored == made,
         "stale: WAVESMITH_WRITE_CASE_STUDY=1 cargo test --test case_study\n{made}"
     );
+}
+
+/// One test, for both tables stand in one file.
+#[test]
+fn the_figures_are_those_of_the_page() {
+    keep(BEGIN, END, &tables());
+    keep(PROBES_BEGIN, PROBES_END, &probe_table());
 }
