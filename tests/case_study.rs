@@ -181,7 +181,8 @@ fn probe_table() -> String {
         out.push('\n');
     };
     let [whole, ..] = &proofs;
-    let room: [(&str, fn(&probe::Figures) -> u32); 3] = [
+    type Room = (&'static str, fn(&probe::Figures) -> u32);
+    let room: [Room; 3] = [
         ("LDS, bytes a workgroup", |of| of.lds_bytes),
         ("registers a lane", |of| of.registers),
         ("workgroups a CU, registers included", |of| of.workgroups_per_cu),

@@ -107,8 +107,11 @@ fn list(json: bool) -> Result<Outcome, CliError> {
     Ok(Outcome::Right)
 }
 
+/// A figure by name.
+type Figure = (&'static str, fn(&Figures) -> u32);
+
 /// What a workgroup takes, shown beside every proof.
-const ROOM: [(&str, fn(&Figures) -> u32); 3] = [
+const ROOM: [Figure; 3] = [
     ("LDS bytes", |of| of.lds_bytes),
     ("registers a lane", |of| of.registers),
     ("workgroups a CU, modelled", |of| of.workgroups_per_cu),
