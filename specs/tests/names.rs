@@ -119,7 +119,7 @@ fn every_field_moves_name_and_hash() {
         }
     }
     let fields = WITH_BASES.map(|kernel| kernel.fields().len());
-    assert_eq!(flipped.len(), fields.iter().sum(), "some field was never flipped");
+    assert_eq!(flipped.len(), fields.iter().sum::<usize>(), "some field was never flipped");
 }
 
 #[test]
