@@ -1,5 +1,6 @@
 //! Arguments, dispatch to the verbs, and exit codes.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -72,12 +73,27 @@ fn not_text() -> ExitCode {
     ExitCode::from(USAGE)
 }
 
+/// Help and version go to stdout, everything else that clap says to stderr.
+fn shown(said: &clap::Error) -> ExitCode {
+    if said.use_stderr() {
+        said.exit();
+    }
+    match said.print().and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let error = CliError::Stdout(error);
+            report::error(&error, false);
+            ExitCode::from(error.exit_code())
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
 /// Runs the verb that the process was called with.
 pub fn main() -> ExitCode {
     let command_line = match CommandLine::try_parse() {
         Ok(command_line) => command_line,
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return not_text(),
-        Err(error) => error.exit(),
+        Err(said) => return shown(&said),
     };
     let json = command_line.json;
     let result = run(command_line);

@@ -175,7 +175,7 @@ pub enum CliError {
     /// A document that cannot be written as JSON.
     #[error("cannot write JSON: {0}")]
     Json(serde_json::Error),
-    /// Stdout is gone.
+    /// Stdout takes no more.
     #[error("cannot write to stdout: {0}")]
     Stdout(std::io::Error),
 }
@@ -187,8 +187,8 @@ impl CliError {
         if of == 1 { self } else { CliError::InLaunch { number, source: Box::new(self) } }
     }
 
-    /// 1 when a rule, check or comparison failed or a fault happened, 2 for wrong usage and unreadable
-    /// input, 3 when something needed is unavailable.
+    /// 1 when a rule, check or comparison failed or a fault happened, 2 for wrong usage, unreadable input and
+    /// unwritable output, 3 when something needed is unavailable.
     pub fn exit_code(&self) -> u8 {
         match self {
             CliError::Usage(_)
@@ -200,6 +200,7 @@ impl CliError {
             | CliError::Arguments(_)
             | CliError::Array(_)
             | CliError::UnknownKernel(_)
+            | CliError::Stdout(_)
             | CliError::Unread { .. } => 2,
             CliError::InLaunch { source, .. } => source.exit_code(),
             CliError::Problem(problem) => problem_code(problem),
@@ -234,8 +235,7 @@ impl CliError {
             | CliError::Device(_)
             | CliError::Launch(_)
             | CliError::Oracle(_)
-            | CliError::Json(_)
-            | CliError::Stdout(_) => 1,
+            | CliError::Json(_) => 1,
         }
     }
 }
@@ -246,4 +246,22 @@ fn problem_code(problem: &InvalidProblem) -> u8 {
 
 fn list<T: std::fmt::Display>(items: &[T]) -> String {
     items.iter().map(|item| format!("  {item}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A worker that is there and does not answer says something about the kernel; one that is not there is missing.
+    #[test]
+    fn a_worker_that_hangs_fails_its_kernel() {
+        let code = |cause| CliError::Emit(EmitError { kernel: "doubles".to_owned(), cause });
+        let hangs = code(Cause::TimedOut { limit: Duration::from_secs(60) });
+        assert_eq!(hangs.exit_code(), 1, "{hangs}");
+        assert!(hangs.to_string().contains("60"), "{hangs}");
+        let missing = code(Cause::WorkerMissing { looked_for: Vec::new() });
+        assert_eq!(missing.exit_code(), 3, "{missing}");
+    }
 }

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 const SPEC: &str = "specs/library/gdn_decode_gfx1100.toml";
+const PROBLEM: &str = "specs/problems/gdn_prefill_gfx950.toml";
 
 fn wavesmith(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_wavesmith"))
@@ -132,6 +133,55 @@ fn a_named_pipe_is_no_spec() {
     let pipe = folder.path().join("spec.toml");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     refused(&["check", pipe.to_str().unwrap()], 2, &["spec.toml", "is a named pipe"]);
+}
+
+/// A result that nobody gets is no success, and no failed check either.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_under_stdout_is_told_by_every_verb() {
+    let object = "emulator/tests/fixtures/reduce.gfx950.hsaco";
+    let emulate = [
+        "emulate",
+        object,
+        "--kernel",
+        "reduce",
+        "--grid",
+        "1",
+        "--block",
+        "256",
+        "--arg",
+        "in=iota:f32:256",
+        "--arg",
+        "out=nan:f32:1",
+    ];
+    let calls: [&[&str]; 14] = [
+        &["list"],
+        &["list", "--json"],
+        &["check", SPEC],
+        &["check", "no/such/file.toml"],
+        &["dispatch", PROBLEM],
+        &["emulate", "--help"],
+        &emulate,
+        &["lint", object],
+        &["lint", object, "--json"],
+        &["inspect", object],
+        &["disasm", object],
+        &["doctor"],
+        &["--help"],
+        &["--version"],
+    ];
+    for call in calls {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_wavesmith"))
+            .args(call)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stdout(full)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{call:?}: {}", stderr(&output));
+        let words = "cannot write to stdout: No space left on device";
+        assert!(stderr(&output).contains(words), "{call:?}: {}", stderr(&output));
+    }
 }
 
 #[cfg(unix)]

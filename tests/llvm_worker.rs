@@ -309,6 +309,39 @@ fn a_missing_or_useless_linker_is_reported() {
     assert!(toolchain.lld_version.is_err_and(|words| words.contains("/nowhere/lld")));
 }
 
+/// A worker that is killed while it links leaves a folder, which a later one removes once it is stale.
+#[test]
+fn a_killed_worker_leaves_nothing_for_long() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let lld = folder.path().join("lld");
+    std::fs::write(&lld, "#!/bin/sh\nkill -9 $PPID\n").unwrap();
+    std::fs::set_permissions(&lld, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let temporary = folder.path().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let input = request(Request::Compile, text(Target::Gfx950, "").as_bytes());
+    let run = |lld: Option<&Path>| {
+        let mut worker = Command::new(WORKER);
+        worker.env("TMPDIR", &temporary);
+        if let Some(lld) = lld {
+            worker.env("WAVESMITH_LLD", lld);
+        }
+        raw(&mut worker, &input).status
+    };
+    let left = || -> Vec<PathBuf> {
+        std::fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    assert!(!run(Some(&lld)).success());
+    let [killed] = left().try_into().expect("its folder");
+    // It might still be at work.
+    assert!(run(None).success());
+    assert_eq!(left(), [killed.clone()]);
+    let two_hours_ago = std::time::SystemTime::now() - Duration::from_secs(7200);
+    std::fs::File::open(&killed).unwrap().set_modified(two_hours_ago).unwrap();
+    assert!(run(None).success());
+    assert_eq!(left(), Vec::<PathBuf>::new());
+}
+
 #[test]
 fn a_worker_that_dies_is_reported_with_its_signal() {
     assert_eq!(

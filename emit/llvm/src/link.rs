@@ -2,8 +2,12 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs::DirEntry;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
 
 use crate::error::CompileError;
 
@@ -34,7 +38,7 @@ pub fn lld_version() -> Result<String, String> {
 
 /// Links one object into a code object. Nothing may stay undefined: a loader would refuse it much later.
 pub fn link(object: &[u8]) -> Result<Vec<u8>, CompileError> {
-    let folder = tempfile::tempdir().map_err(|error| failed("no temporary folder", &error))?;
+    let folder = folder_of_its_own().map_err(|error| failed("no temporary folder", &error))?;
     std::fs::write(folder.path().join(OBJECT), object).map_err(|error| failed(OBJECT, &error))?;
     let output = run(&mut link_command(folder.path()))?;
     let undefined = undefined_symbols(&String::from_utf8_lossy(&output.stderr));
@@ -48,6 +52,31 @@ pub fn link(object: &[u8]) -> Result<Vec<u8>, CompileError> {
         .map_err(|error| failed(CODE_OBJECT, &error))?;
     check_comment(&linked)?;
     Ok(linked)
+}
+
+/// What the names of its folders begin with.
+const FOLDER: &str = "wavesmith-link-";
+/// Nothing links for so long: the client stops a worker after a minute.
+const STALE: Duration = Duration::from_secs(3600);
+
+/// A folder that goes when it is dropped; a worker that was killed leaves its own to later ones, which take away what
+/// is stale.
+fn folder_of_its_own() -> std::io::Result<TempDir> {
+    remove_stale(&env::temp_dir());
+    tempfile::Builder::new().prefix(FOLDER).tempdir()
+}
+
+/// Removes what killed workers left. Folders of others stay: the system does not let them go.
+fn remove_stale(parent: &Path) {
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let is_stale = |entry: &DirEntry| {
+        let age = entry.metadata().and_then(|found| found.modified()).map(|at| at.elapsed());
+        matches!(age, Ok(Ok(age)) if age > STALE)
+    };
+    entries
+        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(FOLDER.as_bytes()))
+        .filter(is_stale)
+        .for_each(|entry| std::fs::remove_dir_all(entry.path()).unwrap_or_default());
 }
 
 /// Constant file names in a folder of its own: no path reaches the output.
