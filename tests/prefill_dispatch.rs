@@ -153,6 +153,31 @@ fn other_targets_are_refused_without_noise() {
     assert!(!here.contains("gfx1100") && !here.contains("gdn_"), "{here}");
 }
 
+/// Whatever K and V are, in every form, on either path.
+#[test]
+fn every_shape_has_a_candidate() {
+    let sizes = ["64", "128"];
+    let forms = [("value_bound", "9.0"), ("accuracy", "\"bf16\""), ("accuracy", "\"auto\"")];
+    let ranges = [("chunk", ""), ("chunk", "16"), ("chunk", "64"), ("gate", "\"softplus\"")];
+    let mut solved = 0;
+    for at in 0..2 * 2 * 2 * 3 * 4 * 2 {
+        let (text, k, v) = ([GDN, KDA][at % 2], sizes[at / 2 % 2], sizes[at / 4 % 2]);
+        let (form, range) = (forms[at / 8 % 3], ranges[at / 24 % 4]);
+        let path = [("path", "\"split\""), ("path", "\"fused\"")][at / 96];
+        // A softplus gate has no bound.
+        let bound = match (text == KDA, range.0) {
+            (true, "chunk") => ("gate_lower_bound_nats", "-5.0"),
+            _ => ("gate_lower_bound_nats", ""),
+        };
+        let changes = [("head_k", k), ("head_v", v), form, range, path, bound];
+        let chosen = chosen(&changed(text, &changes), &[]);
+        let is_none = range.1 == "64" && path.1 == "\"fused\"";
+        assert_eq!(chosen.is_err(), is_none, "{changes:?}: {chosen:?}");
+        solved += usize::from(chosen.is_ok());
+    }
+    assert_eq!(solved, 192 - 24);
+}
+
 #[test]
 fn every_layout_has_a_candidate() {
     for (layout, arguments) in [("\"head_major\"", "tokens"), ("\"strided\"", "strides")] {
@@ -365,6 +390,10 @@ fn refusals_have_their_exit_codes() {
     let large = file(&[("value_heads", "65535"), ("key_heads", "1"), ("batch", "65535")]);
     for verb in ["check", "dispatch", "run"] {
         ends(&[verb, &large], 1, &["limit of 2147483648 bytes", "reduce batch or tokens"]);
+    }
+    let unnamed = file(&[("kind", "")]);
+    for verb in ["check", "dispatch", "run"] {
+        ends(&[verb, &unnamed], 2, &["missing key `kind`", "expected \"problem\""]);
     }
     let nan = file(&[("gate_lower_bound_nats", "nan")]);
     for verb in ["check", "dispatch", "run"] {

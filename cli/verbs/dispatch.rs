@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use specs::dispatch::{Choice, Rejection};
+use specs::dispatch::{Choice, Rejection, lines};
 use specs::{Launch, LaunchPlan, Problem, Role};
 
 use crate::error::{CliError, Outcome};
@@ -111,6 +111,6 @@ fn text(report: &Report<'_>) -> String {
     });
     out.push_str(&report::table(&rows.collect::<Vec<_>>()));
     out.push_str("the others\n");
-    out.extend(report.rejected.iter().map(|rejection| format!("  {rejection}\n")));
+    out.extend(lines(report.rejected).into_iter().map(|line| format!("  {line}\n")));
     out
 }

@@ -8,6 +8,7 @@ pub mod candidate;
 mod choose;
 pub mod request;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
@@ -105,9 +106,23 @@ impl fmt::Display for Rejection {
     }
 }
 
+/// A line a candidate that lost; why something is no default is told once.
+pub fn lines(rejected: &[Rejection]) -> Vec<String> {
+    let mut told = BTreeSet::new();
+    let mut words = |reason: &Reason| match reason {
+        Reason::OptIn { ask, .. } if !told.insert(*ask) => format!("only with {ask}"),
+        _ => reason.to_string(),
+    };
+    let mut line = |rejection: &Rejection| {
+        let reasons: Vec<_> = rejection.reasons.iter().map(&mut words).collect();
+        format!("{}: {}", rejection.candidate, reasons.join("; "))
+    };
+    rejected.iter().map(&mut line).collect()
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = self.rejected.iter().map(|rejection| format!("  {rejection}"));
+        let lines = lines(&self.rejected).into_iter().map(|line| format!("  {line}"));
         f.write_str(&lines.collect::<Vec<_>>().join("\n"))?;
         match self.would_work[..] {
             [] => write!(f, "\nno single change of the problem helps"),

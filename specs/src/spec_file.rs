@@ -29,13 +29,16 @@ pub fn read_spec(path: &Path) -> Result<Spec, UnreadableSpec> {
     read_with(path, parse_spec)
 }
 
-/// What a file says that it describes, as far as it can be read: `spec` or `problem`. For verbs that take either;
-/// the reader of the one that is meant says what is wrong.
+/// What a file says that it describes, as far as it can be read: `spec` or `problem`, which a stage without a kind is
+/// too. For verbs that take either; the reader of the one that is meant says what is wrong.
 pub fn kind_of_file(path: &Path) -> Option<String> {
     let text = read_text(path).ok()?;
     let table = toml::de::DeTable::parse(&text).ok()?;
-    let kind = table.get_ref().get("kind")?.get_ref().as_str()?.to_owned();
-    Some(kind)
+    let table = table.get_ref();
+    match table.get("kind") {
+        Some(kind) => kind.get_ref().as_str().map(str::to_owned),
+        None => table.contains_key("stage").then(|| "problem".to_owned()),
+    }
 }
 
 /// Reads a file's text and what `parse` makes of it.
