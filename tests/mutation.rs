@@ -7,7 +7,7 @@ use wavesmith::pipeline;
 
 /// One of each family, state layout and reduction, and both targets of the first; two kernels of chunked prefill, whose third
 /// is in `tests/chunk_prefill/`; the sizes of their problems. Spec files by their place from the library.
-const SAMPLE: [(&str, &str); 12] = [
+const SAMPLE: [(&str, &str); 14] = [
     ("kda_decode_gfx950.toml", "batch=1"),
     ("kda_decode_gfx1100.toml", "batch=1"),
     ("gdn_decode_v_first_gfx1100.toml", "batch=1"),
@@ -18,6 +18,8 @@ const SAMPLE: [(&str, &str); 12] = [
     ("gdn_recurrent_serial_gfx1100.toml", "lengths=2,0,1"),
     ("conv_chunk_bias_gfx950.toml", "lengths=39,0,1"),
     ("conv_chunk_plain_gfx1100.toml", "lengths=9,0,1"),
+    ("attention_decode_mha_gfx950.toml", "contexts=33,0"),
+    ("attention_decode_d64_gfx1100.toml", "contexts=33"),
     ("../../tests/data/specs/kda_varlen_tile_gfx950.toml", "lengths=21"),
     ("../../tests/data/specs/kda_varlen_scan_gfx950.toml", "lengths=33"),
 ];

@@ -215,10 +215,11 @@ impl Measured {
 /// Compares a run with float64.
 pub fn measure(case: &Case, problem: &Problem, got: &Run) -> Measured {
     let want = serial::run(problem).expect("a problem");
-    let limits = Limits::of(case.accuracy.kind());
+    let mut limits = Limits::of(case.accuracy.kind());
     let floor = floor(&want.o, Dtype::Bf16);
     let (o, state) = (rmse_ratio(&got.o.to_f64(), &want.o), rmse_ratio(&got.state, &want.state));
     let (_, chunks) = tile::run(problem, case.chunk as usize).expect("a problem");
+    limits.stages = limits.stages_at(chunks.iter().map(|chunk| chunk.deepest).fold(0.0, f64::min));
     let ratio = |(name, got): &(String, Vec<f64>)| {
         let want: Vec<f64> = chunks.iter().flat_map(|chunk| case.tensor(chunk, name)).collect();
         let ratio = if name == "a" || name == "aqk" {

@@ -63,19 +63,16 @@ fn gates_from_none_to_the_bound_are_right() {
     judge(&case, &case.problem(&[0, 64], GatePattern::Constant(-5.0), (0.0, 1.0)), "no decay left");
 }
 
-/// One gate a head has no least one: 40 nats a token. Sums of 32 of them reach 1847 in log2, where half an ulp of f32 is
-/// 6.1e-5: that much of every exponent in A and Aqk is rounding, twice in a difference. Most of what such gates leave
-/// of keys and queries is below f16's range, so that its stage tensors tell nothing.
+/// One gate a head has no least one: 40 nats a token. Most of what such gates leave of keys and queries is below f16's
+/// range, so that its stage tensors tell nothing.
 #[test]
 fn gates_of_forty_nats_are_right() {
-    const ROUNDING_OF_SUMS: f64 = 2.0 * 6.1e-5 * std::f64::consts::LN_2;
     for form in FORMS {
         let case = Case { family: Family::Gdn, ..form };
         for pattern in [GatePattern::Random(-40.0), GatePattern::Constant(-40.0)] {
             let problem = case.problem(&[0, 100], pattern, (0.0, 1.0));
             let mut measured = measure(&case, &problem, &run(&case, &problem));
             println!("{case:?}: o {:.2e}, state {:.2e}", measured.o, measured.state);
-            measured.limits.stages = measured.limits.stages.max(ROUNDING_OF_SUMS);
             if form.accuracy == F16.accuracy {
                 measured.tiles.clear();
             }

@@ -195,10 +195,16 @@ const INTEGER_SIGN: Exception = Exception {
             "_i4",
             "_pk_mov_b32",
         ];
-        let marks = [" neg_lo:", " neg_hi:", "-", "|"];
+        let marks = [" neg_lo:", " neg_hi:", " neg(", "-", "|"];
         refused(found)
             && is_integer.iter().any(|part| mnemonic(&found.llvm).contains(part))
             && marks.iter().any(|mark| found.llvm.contains(mark))
+    },
+};
+const RELATIVE_CONSTANT: Exception = Exception {
+    reason: "LLVM takes a constant as the source that M0 selects in s_movrelsd_2_b32, and a register alone in s_movrels",
+    applies: |found| {
+        only_llvm(found, "what M0 cannot move") && found.llvm.starts_with("s_movrelsd_2_b32")
     },
 };
 const MATRIX_HALVES: Exception = Exception {
@@ -287,6 +293,7 @@ pub fn of_bytes(target: Target) -> &'static [Exception] {
             LDS_DIRECT,
             READ_ONLY_RESULT,
             INTEGER_SIGN,
+            RELATIVE_CONSTANT,
             MATRIX_HALVES,
             INTEGER_SCALE,
             INTEGER_CLAMP,

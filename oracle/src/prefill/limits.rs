@@ -1,5 +1,7 @@
 //! How far the outputs of prefill kernels may be from float64, as `rmse_ratio`, by accuracy form.
 
+use std::f64::consts::{LN_2, LOG2_E};
+
 use specs::chunk::AccuracyKind;
 
 /// The most that one rounding of a normal number to bf16 costs, relative to it: u / (1 + u) with u = 2⁻⁸. A floor
@@ -32,8 +34,20 @@ pub struct Limits {
     pub o: OutputLimit,
     /// Of the final state.
     pub state: f64,
-    /// Of every stage tensor; of A and Aqk below and on their diagonals apart.
+    /// Of every stage tensor; of A and Aqk below and on their diagonals apart. Strong gates add to it:
+    /// [`Limits::stages_at`].
     pub stages: f64,
+}
+
+/// Gates of a chunk add up to so many nats in the contract: 64 tokens of 40. Deeper sums widen no limit.
+const DEEPEST: f64 = 64.0 * 40.0;
+
+/// What rounding costs in a difference of two sums of gates that f32 holds in log2, relative to its exponential, where the
+/// sums reach `nats`: half an ulp of each.
+fn rounding_of_sums(nats: f64) -> f64 {
+    let most = nats.abs().min(DEEPEST) * LOG2_E;
+    let half_ulp = libm::exp2(libm::floor(libm::log2(most)) - 24.0);
+    2.0 * half_ulp * LN_2
 }
 
 impl Limits {
@@ -60,11 +74,31 @@ impl Limits {
             }
         }
     }
+
+    /// The limit of stage tensors where the gates of a chunk add up to as much as `deepest` nats: exponents in A and
+    /// Aqk are differences of such sums, so their own rounding is a limit of any form.
+    pub fn stages_at(&self, deepest: f64) -> f64 {
+        self.stages.max(rounding_of_sums(deepest))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_sums_that_f32_holds_coarsely_widen_the_limit_of_stages() {
+        let split = Limits::of(AccuracyKind::Bf16Split);
+        // 32 tokens of the strongest gate a channel, 5 nats: 231 in log2, whose ulp is 1.5e-5.
+        for nats in [0.0, -1.0, -160.0] {
+            assert_eq!(split.stages_at(nats), split.stages);
+        }
+        // 32 tokens of 40 nats: 1847 in log2, whose ulp is 1.2e-4.
+        let at_forty = split.stages_at(-1280.0);
+        assert!((8.4e-5..8.5e-5).contains(&at_forty), "{at_forty:e}");
+        assert_eq!(split.stages_at(-1e9), split.stages_at(-2560.0));
+        assert_eq!(Limits::of(AccuracyKind::Bf16).stages_at(-2560.0), 4e-3);
+    }
 
     #[test]
     fn a_floor_among_subnormals_widens_no_limit() {

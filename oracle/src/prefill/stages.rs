@@ -29,6 +29,8 @@ const STAGES: [Stage; 5] = [
 /// Every stage tensor of a problem in float64, chunks in the order of sequences and time, heads inside.
 pub struct Stages {
     chunk: usize,
+    /// The least sum of a chunk's gates, nats.
+    deepest: f64,
     tensors: BTreeMap<&'static str, Vec<f64>>,
 }
 
@@ -60,7 +62,8 @@ impl Stages {
             ("kt", all(|chunk| &chunk.kt)),
             ("dec", dec),
         ]);
-        Ok(Stages { chunk, tensors })
+        let deepest = chunks.iter().map(|chunk| chunk.deepest).fold(0.0, f64::min);
+        Ok(Stages { chunk, deepest, tensors })
     }
 
     fn tensor(&self, name: &str) -> &[f64] {
@@ -111,7 +114,8 @@ pub fn judge(
     accuracy: Accuracy,
     outputs: &Tensors,
 ) -> Result<Vec<(&'static str, Verdict)>, OracleError> {
-    let (take, limit) = (Take::new(outputs), Limits::of(accuracy.kind()).stages);
+    let take = Take::new(outputs);
+    let limit = Limits::of(accuracy.kind()).stages_at(want.deepest);
     let mut verdicts = Vec::new();
     for Stage { name, low, is_triangle } in STAGES {
         let high = take.floats(name, accuracy.tile_dtype())?;

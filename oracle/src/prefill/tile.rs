@@ -26,6 +26,8 @@ pub struct Chunk {
     pub first: (usize, usize),
     /// Rows that are tokens, 1 to C.
     pub rows: usize,
+    /// The least finite sum of a channel's gates over the rows, nats: at most 0.
+    pub deepest: f64,
     /// [C, C], strictly lower.
     pub akk: Vec<f64>,
     /// [C, C], lower.
@@ -170,13 +172,18 @@ impl Rows {
         self.beta.len()
     }
 
-    /// exp of the gates summed over `tokens`, per channel.
-    fn decay_over(&self, tokens: std::ops::Range<usize>) -> Vec<f64> {
+    /// The gates summed over `tokens`, per channel.
+    fn sums_over(&self, tokens: std::ops::Range<usize>) -> Vec<f64> {
         let mut sums = vec![0.0; self.head_k];
         for t in tokens {
             sums.iter_mut().zip(&self.g[t * self.head_k..]).for_each(|(sum, g)| *sum += g);
         }
-        sums.into_iter().map(libm::exp).collect()
+        sums
+    }
+
+    /// exp of the gates summed over `tokens`, per channel.
+    fn decay_over(&self, tokens: std::ops::Range<usize>) -> Vec<f64> {
+        self.sums_over(tokens).into_iter().map(libm::exp).collect()
     }
 
     /// `factor · x_i ∘ exp(gates over tokens(i))` of every row, [rows, K].
@@ -253,6 +260,11 @@ impl Rows {
             head,
             first: (b, first),
             rows: n,
+            deepest: self
+                .sums_over(0..n)
+                .into_iter()
+                .filter(|sum| sum.is_finite())
+                .fold(0.0, f64::min),
             akk: padded(&akk, (n, n), (chunk, chunk)),
             a: padded(&a, (n, n), (chunk, chunk)),
             aqk: padded(&aqk, (n, n), (chunk, chunk)),
