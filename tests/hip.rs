@@ -194,6 +194,14 @@ fn no_line_of_the_support_matrix_has_hardware_evidence() {
 }
 
 #[test]
+fn qualify_names_a_part_that_no_spec_has() {
+    let asked = wavesmith(&["qualify", "--kernels", "no_such_kernel"], "gfx1100");
+    assert_eq!(asked.status.code(), Some(2));
+    let words = String::from_utf8_lossy(&asked.stderr);
+    assert!(words.contains("no library spec of gfx1100 has 'no_such_kernel'"), "{words}");
+}
+
+#[test]
 fn qualify_takes_code_objects_of_the_gcn_back_end_and_lists_what_it_refuses() {
     let args = ["qualify", "--backend", "gcn", "--kernels", "gdn_recurrent", "--json"];
     let asked = wavesmith(&args, "gfx1100");

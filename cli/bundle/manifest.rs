@@ -292,15 +292,18 @@ fn counts(spec: &Spec, grid: &[Formula; 3]) -> Vec<CountEntry> {
     let entry = |unit: Unit| CountEntry {
         unit,
         parameter: unit.parameter().to_owned(),
-        max: max_count(unit, grid),
+        max: max_count(unit, grid, spec.workgroup_size()),
         tokens: unit.tokens(spec),
     };
     used.map(entry).collect()
 }
 
-/// Largest count whose grid keeps the limits of a launch: 65,535 workgroups in y and z, 2³¹ − 1 in x.
-fn max_count(unit: Unit, grid: &[Formula; 3]) -> u32 {
-    let limits = [i32::MAX.unsigned_abs(), specs::plan::MAX_GRID_YZ, specs::plan::MAX_GRID_YZ];
+/// Largest count whose grid keeps the limits of a launch: 65,535 workgroups in y and z, 2³¹ − 1 in x, and there less
+/// than 2³² work-items too, in workgroups of so many.
+fn max_count(unit: Unit, grid: &[Formula; 3], workgroup: u32) -> u32 {
+    let by_items = u32::MAX.checked_div(workgroup).unwrap_or(u32::MAX);
+    let most_x = by_items.min(i32::MAX.unsigned_abs());
+    let limits = [most_x, specs::plan::MAX_GRID_YZ, specs::plan::MAX_GRID_YZ];
     let axes = grid.iter().zip(limits).filter(|(formula, _)| formula.unit == Some(unit));
     let most = |(formula, limit): (&Formula, u32)| {
         limit.saturating_sub(formula.fixed).checked_div(formula.per_unit)
@@ -382,5 +385,30 @@ impl Manifest {
         let mut text = serde_json::to_string_pretty(&document).map_err(CliError::Json)?;
         text.push('\n');
         Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use specs::registry::LIBRARY;
+
+    use super::*;
+
+    #[test]
+    fn the_largest_count_is_a_launch_that_a_device_takes() {
+        for entry in LIBRARY {
+            let spec = entry.spec().unwrap();
+            let grid = formula::of(&spec).unwrap();
+            for count in counts(&spec, &grid) {
+                let [x, y, z] = grid.map(|formula| {
+                    let per_unit =
+                        if formula.unit == Some(count.unit) { formula.per_unit } else { 0 };
+                    u64::from(formula.fixed) + u64::from(per_unit) * u64::from(count.max)
+                });
+                let items = x * u64::from(spec.workgroup_size());
+                assert!(count.max > 0 && items < 1 << 32 && x < 1 << 31, "{}: {x}", entry.file);
+                assert!(y.max(z) <= u64::from(specs::plan::MAX_GRID_YZ), "{}", entry.file);
+            }
+        }
     }
 }

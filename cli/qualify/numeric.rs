@@ -69,6 +69,12 @@ pub fn run(
             Err(error) => return Err(error),
         }
     }
+    if let Some(part) = kernels.filter(|_| cases.is_empty() && not_compiled.is_empty()) {
+        return Err(CliError::Usage(format!(
+            "no library spec of {} has '{part}' in its name; `wavesmith list` shows them",
+            device.target()
+        )));
+    }
     Ok((cases, not_compiled))
 }
 

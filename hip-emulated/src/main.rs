@@ -1,17 +1,38 @@
 //! Puts the library where clients find it: a copy under the client's name in a directory of its own.
 //!
-//! `hip-emulated [DIRECTORY]`; without one, the directory `hip` beside this program. Prints the copy's path.
+//! `hip-emulated [DIRECTORY]`; without one, the directory `hip` beside this program. Prints the copy's path. Beside the copy
+//! lie links with the numbers of HIP's releases, under which programs linked with one of them look for it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use wavesmith_hip_emulated::{BUILT_FILE_NAME, CLIENT_FILE_NAME, TARGET_VARIABLE};
 
+const USAGE: &str = "usage: hip-emulated [DIRECTORY]";
+
+/// Releases of HIP whose programs name the library with a number of its own.
+const RELEASES: [u32; 3] = [5, 6, 7];
+
 /// The directory beside this program, which is not called as the program is.
 const DIRECTORY: &str = "hip";
 
 fn main() -> ExitCode {
-    match install(std::env::args_os().nth(1).map(PathBuf::from)) {
+    let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let directory = match &arguments[..] {
+        [] => None,
+        [help] if ["-h", "--help"].map(Path::new).contains(&help.as_path()) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        [directory] if !directory.as_os_str().as_encoded_bytes().starts_with(b"-") => {
+            Some(directory.clone())
+        }
+        _ => {
+            eprintln!("error: {USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match install(directory) {
         Ok(library) => {
             println!("{}", library.display());
             eprintln!(
@@ -35,8 +56,18 @@ fn install(directory: Option<PathBuf>) -> Result<PathBuf, String> {
     let failed = |error: std::io::Error| format!("cannot write {}: {error}", library.display());
     std::fs::create_dir_all(&directory).map_err(failed)?;
     std::fs::copy(built, &whole).map_err(failed)?;
-    std::fs::rename(whole, &library).map_err(failed)?;
+    std::fs::rename(&whole, &library).map_err(failed)?;
+    for release in RELEASES {
+        link(&whole, &directory.join(format!("{CLIENT_FILE_NAME}.{release}")))?;
+    }
     Ok(library)
+}
+
+/// Makes or replaces a link to the library beside it.
+fn link(temporary: &Path, name: &Path) -> Result<(), String> {
+    std::os::unix::fs::symlink(CLIENT_FILE_NAME, temporary)
+        .and_then(|()| std::fs::rename(temporary, name))
+        .map_err(|error| format!("cannot write {}: {error}", name.display()))
 }
 
 /// The library that Cargo built with this program.

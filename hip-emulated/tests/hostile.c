@@ -66,6 +66,31 @@ static int launch(handle f, handle s, void **p, void **extra) {
   return hipModuleLaunchKernel(f, ROWS, 1, 1, 64, 1, 1, 0, s, p, extra);
 }
 
+/* Places for results that can be read and not written: a constant, and the end of a page before one without memory. */
+static const char constant[64] = "constant";
+
+static void places(void) {
+  long page = sysconf(_SC_PAGESIZE);
+  char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE)) _exit(2);
+  void *wrong[] = {(void *)constant, pages + page - 2, pages + page};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    void *to = wrong[i];
+    EXPECT(hipGetDeviceCount(to), VALUE);
+    EXPECT(hipDeviceGetAttribute(to, 87, 0), VALUE);
+    EXPECT(hipMalloc(to, 64), VALUE);
+    EXPECT(hipHostMalloc(to, 64, 0), VALUE);
+    EXPECT(hipMemGetInfo(to, to), VALUE);
+    EXPECT(hipModuleLoadData(to, object), VALUE);
+    EXPECT(hipModuleGetFunction(to, module, "update_slots"), VALUE);
+    EXPECT(hipFuncGetAttribute(to, 0, function), VALUE);
+    EXPECT(hipStreamCreate(to), VALUE);
+    EXPECT(hipEventCreate(to), VALUE);
+    EXPECT(hipGetProcAddress("hipInit", to, 60000000, 0, NULL), VALUE);
+  }
+  munmap(pages, 2 * page);
+}
+
 static void nulls(void) {
   EXPECT(hipInit(7), VALUE);
   EXPECT(hipGetDeviceCount(NULL), VALUE);
@@ -416,6 +441,7 @@ int main(int count, char **values) {
   RIGHT(hipMemset(d.x, 0, 768));
   RIGHT(hipMemset(d.pool, 0, 1024));
   RIGHT(hipMemcpyHtoD(d.slots, slots, 12));
+  places();
   handles();
   memory();
   arguments();

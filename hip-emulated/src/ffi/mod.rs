@@ -95,8 +95,7 @@ unsafe fn put<T>(to: *mut T, value: T) -> Done<()> {
     if to.is_null() {
         return fail(Code::InvalidValue, "the pointer for a result is null");
     }
-    // A look at what stands there tells addresses without memory, at less cost than the list of mappings.
-    host::read(to as usize, size_of::<T>(), "the place for a result")?;
+    host::check(to as usize, size_of::<T>(), Use::Write)?;
     // SAFETY: not null, so valid by this function's contract; it need not be aligned.
     unsafe { to.write_unaligned(value) };
     Ok(())
