@@ -335,7 +335,7 @@ fn a_killed_worker_leaves_nothing_for_long() {
     let [killed] = left().try_into().expect("its folder");
     // It might still be at work.
     assert!(run(None).success());
-    assert_eq!(left(), [killed.clone()]);
+    assert_eq!(left(), std::slice::from_ref(&killed));
     let two_hours_ago = std::time::SystemTime::now() - Duration::from_secs(7200);
     std::fs::File::open(&killed).unwrap().set_modified(two_hours_ago).unwrap();
     assert!(run(None).success());

@@ -16,8 +16,7 @@ Examples:
   wavesmith probe --list
   wavesmith probe specs/library/kda_chunk_fused_bf16_gfx950.toml --with drop_scan -o probes
   wavesmith probe specs/library/kda_chunk_tile_bf16_gfx950.toml --with lds_ballast=8192
-  wavesmith probe specs/library/kda_chunk_tile_bf16_gfx950.toml \\
-      specs/library/kda_chunk_scan_bf16_gfx950.toml --with one_group_per_cu --problem tokens=64
+  wavesmith probe specs/library/kda_chunk_tile_bf16_gfx950.toml --with one_group_per_cu --problem tokens=64
 
 A probe of which any claim does not hold is refused with exit code 1, and no file is written.";
 
