@@ -90,6 +90,8 @@ pub(crate) struct Details {
     pub src: [Source; MAX_OPERANDS],
     /// Width of each source in bits.
     pub bits: [u8; MAX_OPERANDS],
+    /// The source is a lane mask, by position.
+    pub is_mask: [bool; MAX_OPERANDS],
     /// NEG of each source, by position.
     pub neg: [bool; MAX_OPERANDS],
     /// ABS of each source, by position.
@@ -313,6 +315,7 @@ fn prepare_half(
         vectors_read: [ZERO_STAGE; MAX_VECTORS_READ],
         src: [Source::None; MAX_OPERANDS],
         bits: [32; MAX_OPERANDS],
+        is_mask: [false; MAX_OPERANDS],
         neg: [false; MAX_OPERANDS],
         abs: [false; MAX_OPERANDS],
         high: [false; MAX_OPERANDS],
@@ -384,6 +387,7 @@ fn set_modifiers(
     target: Target,
 ) {
     prepared.bits[position] = narrow_bits(spec.ty, target);
+    prepared.is_mask[position] = matches!(spec.ty, Ty::Mask);
     prepared.is_address[position] = matches!(spec.field, Field::Addr | Field::Saddr | Field::Vaddr);
     let number = match spec.field {
         Field::Src0 | Field::Vsrc0 => 0,

@@ -43,7 +43,7 @@ impl Exec<'_> {
     }
 
     /// One bit a lane from three 32-bit sources; NEG and ABS as on binary32.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn test_lanes(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> bool) -> u64 {
         self.run_defined(inst, |width, file, inst, _| simd::test(width, file, inst, f))
     }

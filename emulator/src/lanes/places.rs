@@ -7,6 +7,10 @@ use crate::float::{SIGN32, canonical};
 use crate::prepare::{Places, Prepared};
 use crate::wave::{AlignedRow, ROW_LANES, ROWS, Row, VectorFile, VectorRows};
 
+/// Of sources with signs, one bit each: any of them, and only the third.
+pub(super) const ALL_SIGNED: u8 = 0b111;
+pub(super) const LAST_SIGNED: u8 = 0b100;
+
 /// The signs that NEG and ABS give the first three sources as binary32.
 #[derive(Clone, Copy)]
 pub(super) struct Signs {
@@ -26,6 +30,14 @@ impl Signs {
         let [a, b, c] = bits;
         let ([x, y, z], [l, m, n]) = (self.keep, self.flip);
         [a & x ^ l, b & y ^ m, c & z ^ n]
+    }
+
+    /// Of the sources that `SIGNED` names; the other ones have none.
+    #[inline(always)]
+    fn apply_to<const SIGNED: u8>(&self, bits: [u32; 3]) -> [u32; 3] {
+        let signed = self.apply(bits);
+        let choose = |k: usize| if SIGNED >> k & 1 == 1 { signed[k] } else { bits[k] };
+        [choose(0), choose(1), choose(2)]
     }
 }
 
@@ -74,9 +86,9 @@ impl<'f> Lanes<'f> {
     }
 
     #[inline(always)]
-    pub(super) fn put(&self, row: usize, out: &Row) {
+    pub(super) fn put<const FULL: bool>(&self, row: usize, out: &Row) {
         let result = &self.result[row % ROWS];
-        if self.is_full {
+        if FULL || self.is_full {
             result.set(AlignedRow(*out));
             return;
         }
@@ -114,7 +126,7 @@ impl Choice {
 
 /// A row of results, and whether one of them is NaN.
 #[inline(always)]
-pub(super) fn arithmetic_row<const SIGNED: bool>(
+pub(super) fn arithmetic_row<const SIGNED: u8>(
     fused: Fused,
     signs: &Signs,
     [a, b, c]: [&Row; 3],
@@ -123,8 +135,7 @@ pub(super) fn arithmetic_row<const SIGNED: bool>(
 ) -> bool {
     let mut has_nans = false;
     for (at, out) in out.iter_mut().enumerate() {
-        let bits = [a[at], b[at], c[at]];
-        let bits = if SIGNED { signs.apply(bits) } else { bits };
+        let bits = signs.apply_to::<SIGNED>([a[at], b[at], c[at]]);
         let [a, b, c] = bits.map(f32::from_bits);
         let result = f(fused, a, b, c);
         has_nans |= result.is_nan();
@@ -161,7 +172,7 @@ pub(super) fn put_canonical(
     let (lanes, signs) = (Lanes::of(&vectors, &inst.places, active), Signs::of(inst));
     for row in set_bits(rows) {
         let [a, b, c] = lanes.sources(row);
-        lanes.put(row, &canonical_row(&signs, [&a, &b, &c], &f));
+        lanes.put::<false>(row, &canonical_row(&signs, [&a, &b, &c], &f));
     }
 }
 
@@ -187,8 +198,8 @@ pub(super) fn put_canonical_pair(
             let [a, b, c] = lanes[k].sources(row);
             canonical_row(&words[k].signs(), [&a, &b, &c], &f)
         });
-        lanes[0].put(row, &out[0]);
-        lanes[1].put(row, &out[1]);
+        lanes[0].put::<false>(row, &out[0]);
+        lanes[1].put::<false>(row, &out[1]);
     }
 }
 
@@ -210,7 +221,7 @@ pub(super) fn put_everything(
             let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
             of_everything(a, b, c)
         });
-        lanes.put(row, &out);
+        lanes.put::<false>(row, &out);
     }
 }
 

@@ -18,11 +18,22 @@ impl Exec<'_> {
         run: impl FnOnce(Width, &mut VectorFile, &Prepared, u64),
     ) -> Outcome {
         if self.is_any_undefined(inst) {
-            let shadows = self.shadows(inst, rule);
-            return self.run_shadowed(inst, &shadows, run);
+            return self.run_undefined(inst, rule, run);
         }
         self.run_defined(inst, run);
         Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn run_undefined(
+        &mut self,
+        inst: &Prepared,
+        rule: Rule,
+        run: impl FnOnce(Width, &mut VectorFile, &Prepared, u64),
+    ) -> Outcome {
+        let shadows = self.shadows(inst, rule);
+        self.run_shadowed(inst, &shadows, run)
     }
 
     /// Runs a loop that writes 32-bit results, all of them defined.
@@ -32,27 +43,11 @@ impl Exec<'_> {
         inst: &Prepared,
         run: impl FnOnce(Width, &mut VectorFile, &Prepared, u64) -> T,
     ) -> T {
-        if inst.places.spread != 0 {
-            self.spread_uniforms(inst);
+        if inst.places.n_spread != 0 {
+            self.wave.spread(inst);
         }
         let active = self.wave.active;
         run(self.wave.vectors.width(), &mut self.wave.vectors, inst, active)
-    }
-
-    /// Spreads what is the same in all lanes.
-    fn spread_uniforms(&mut self, inst: &Prepared) {
-        let places = &inst.places;
-        for k in 0..3 {
-            if places.spread >> k & 1 == 0 {
-                continue;
-            }
-            let ready = places.uniform(k, &self.wave.scalars);
-            let value = ready.unwrap_or_else(|| self.uniform(inst.src[k]));
-            self.wave.vectors.spread(places.sources[k], value as u32);
-            if places.is_wide {
-                self.wave.vectors.spread(places.highs[k], (value >> 32) as u32);
-            }
-        }
     }
 
     /// Runs a loop that writes 32-bit results with these undefined bits a row.

@@ -64,9 +64,9 @@ impl Fused {
     }
 }
 
-/// Compiles a loop for both widths: a function that takes the width first.
+/// Compiles a computation for both widths: a function that takes the width first.
 macro_rules! both_widths {
-    ($(#[$doc:meta])* $name:ident, $wide:ident, $lanes:ident,
+    ($(#[$doc:meta])* $name:ident, $wide:ident, $plain:ident, $lanes:ident,
      <$($f:ident: $bound:path),+>($($arg:ident: $ty:ty),+) $(-> $out:ty)?) => {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,f16c")]
@@ -74,7 +74,14 @@ macro_rules! both_widths {
             $lanes(Fused::Instruction, $($arg),+)
         }
 
+        /// Apart, so that what calls the wide one stays short.
+        #[inline(never)]
+        fn $plain<$($f: $bound),+>($($arg: $ty),+) $(-> $out)? {
+            $lanes(Fused::Software, $($arg),+)
+        }
+
         $(#[$doc])*
+        #[inline(always)]
         pub(crate) fn $name<$($f: $bound),+>(width: Width, $($arg: $ty),+) $(-> $out)? {
             #[cfg(target_arch = "x86_64")]
             if width.is_wide {
@@ -82,7 +89,54 @@ macro_rules! both_widths {
                 return unsafe { $wide($($arg),+) };
             }
             let _ = width;
-            $lanes(Fused::Software, $($arg),+)
+            $plain($($arg),+)
+        }
+    };
+}
+
+/// Compiles a loop over the rows of an instruction's result for both widths, the wide one a second time for
+/// instructions on all lanes.
+macro_rules! loops_over_rows {
+    ($(#[$doc:meta])* $name:ident, $full:ident, $wide:ident, $plain:ident, $lanes:ident,
+     <$($f:ident: $bound:path),+>($($arg:ident: $ty:ty),+)) => {
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma,f16c")]
+        fn $full<$($f: $bound),+>(file: &mut VectorFile, inst: &Prepared, active: u64, $($arg: $ty),+) {
+            $lanes::<true, $($f),+>(Fused::Instruction, file, inst, active, $($arg),+);
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma,f16c")]
+        fn $wide<$($f: $bound),+>(file: &mut VectorFile, inst: &Prepared, active: u64, $($arg: $ty),+) {
+            $lanes::<false, $($f),+>(Fused::Instruction, file, inst, active, $($arg),+);
+        }
+
+        /// Apart, so that what calls the wide ones stays short.
+        #[inline(never)]
+        fn $plain<$($f: $bound),+>(file: &mut VectorFile, inst: &Prepared, active: u64, $($arg: $ty),+) {
+            $lanes::<false, $($f),+>(Fused::Software, file, inst, active, $($arg),+);
+        }
+
+        $(#[$doc])*
+        #[inline(always)]
+        pub(crate) fn $name<$($f: $bound),+>(
+            width: Width,
+            file: &mut VectorFile,
+            inst: &Prepared,
+            active: u64,
+            $($arg: $ty),+
+        ) {
+            #[cfg(target_arch = "x86_64")]
+            if width.is_wide {
+                if active == file.all_lanes() {
+                    // SAFETY: a width is only wide where `Width::detect` has seen these features.
+                    return unsafe { $full(file, inst, active, $($arg),+) };
+                }
+                // SAFETY: as above.
+                return unsafe { $wide(file, inst, active, $($arg),+) };
+            }
+            let _ = width;
+            $plain(file, inst, active, $($arg),+);
         }
     };
 }
@@ -129,59 +183,56 @@ fn run_loops<L: Loops>(fused: Fused, loops: L) -> L::Output {
 
 both_widths!(
     /// A computation of its own loops.
-    run, run_wide, run_loops,
+    run, run_wide, run_plain, run_loops,
     <L: Loops>(loops: L) -> L::Output
 );
 
-both_widths!(
+loops_over_rows!(
     /// A function of 32-bit sources without signs.
-    map, map_wide, map_lanes,
-    <F: Fn(u32, u32, u32) -> u32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
+    map, map_full, map_wide, map_plain, map_lanes,
+    <F: Fn(u32, u32, u32) -> u32>(f: F)
 );
 
-both_widths!(
+loops_over_rows!(
     /// A function of the number of the lane and two 32-bit sources without signs.
-    map_numbered, map_numbered_wide, map_numbered_lanes,
-    <F: Fn(u32, u32, u32) -> u32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
+    map_numbered, map_numbered_full, map_numbered_wide, map_numbered_plain, map_numbered_lanes,
+    <F: Fn(u32, u32, u32) -> u32>(f: F)
 );
 
-both_widths!(
+loops_over_rows!(
     /// A function of 32-bit sources with NEG and ABS as on binary32.
-    map_signed, map_signed_wide, map_signed_lanes,
-    <F: Fn(u32, u32, u32) -> u32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
+    map_signed, map_signed_full, map_signed_wide, map_signed_plain, map_signed_lanes,
+    <F: Fn(u32, u32, u32) -> u32>(f: F)
 );
 
-both_widths!(
+loops_over_rows!(
     /// A binary32 operation of the host on sources with signs. A NaN result becomes the one that the
     /// sources, in their order, call for.
-    arithmetic, arithmetic_wide, arithmetic_lanes,
-    <F: Fn(Fused, f32, f32, f32) -> f32>(vectors: &mut VectorFile, inst: &Prepared, active: u64, f: F)
+    arithmetic, arithmetic_full, arithmetic_wide, arithmetic_plain, arithmetic_lanes,
+    <F: Fn(Fused, f32, f32, f32) -> f32>(f: F)
 );
 
-both_widths!(
+loops_over_rows!(
     /// A binary32 operation of the host for each word of a packed result.
-    pairs, pairs_wide, pairs_lanes,
-    <F: Fn(Fused, f32, f32, f32) -> f32>
-    (vectors: &mut VectorFile, inst: &Prepared, active: u64, words: [Choice; 2], f: F)
+    pairs, pairs_full, pairs_wide, pairs_plain, pairs_lanes,
+    <F: Fn(Fused, f32, f32, f32) -> f32>(words: [Choice; 2], f: F)
 );
 
-both_widths!(
+loops_over_rows!(
     /// A function of binary32 sources with signs, given twice: for numbers, and for everything.
-    numbers, numbers_wide, numbers_lanes,
-    <F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> u32>
-    (vectors: &mut VectorFile, inst: &Prepared, active: u64, of_numbers: F, of_everything: G)
+    numbers, numbers_full, numbers_wide, numbers_plain, numbers_lanes,
+    <F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> u32>(of_numbers: F, of_everything: G)
 );
 
-both_widths!(
+loops_over_rows!(
     /// A function of two sources with signs and of a bit a lane.
-    select, select_wide, select_lanes,
-    <F: Fn(u32, u32, bool) -> u32>
-    (vectors: &mut VectorFile, inst: &Prepared, active: u64, mask: u64, f: F)
+    select, select_full, select_wide, select_plain, select_lanes,
+    <F: Fn(u32, u32, bool) -> u32>(mask: u64, f: F)
 );
 
 both_widths!(
     /// One bit a lane from sources with signs; lanes that are not active count too.
-    test, test_wide, test_lanes,
+    test, test_wide, test_plain, test_lanes,
     <F: Fn(u32, u32, u32) -> bool>(vectors: &mut VectorFile, inst: &Prepared, f: F) -> u64
 );
 

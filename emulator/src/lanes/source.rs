@@ -6,20 +6,54 @@ use crate::float::{self, SIGN32};
 use crate::operand::Source;
 use crate::prepare::Prepared;
 use crate::taint::Bits;
-use crate::wave::{ROW_LANES, Row, scalar};
+use crate::wave::{ROW_LANES, Row, SPREAD_STAGE, Wave, scalar};
+
+impl Wave {
+    /// The value of a scalar source or constant, 64 bits.
+    #[inline]
+    fn uniform(&self, source: Source) -> u64 {
+        match source {
+            Source::Const(value) => value,
+            Source::Scalar(register) => self.scalars.pair(register),
+            Source::Scc => self.scc.into(),
+            Source::Vccz => u64::from(self.mask(scalar::VCC) == 0),
+            Source::Execz => u64::from(self.exec() == 0),
+            Source::None | Source::Vector(_) => 0,
+        }
+    }
+
+    /// Spreads sources that are the same in all lanes.
+    #[inline(never)]
+    pub(super) fn spread(&mut self, inst: &Prepared) {
+        if !inst.places.is_spread_ready {
+            return self.spread_slowly(inst);
+        }
+        for spread in inst.places.spread() {
+            self.vectors.spread(spread.slot, spread.word(&self.scalars));
+        }
+    }
+
+    #[inline(never)]
+    fn spread_slowly(&mut self, inst: &Prepared) {
+        let places = &inst.places;
+        for spread in places.spread() {
+            let source = usize::from(spread.source);
+            let ready = spread.value(&self.scalars);
+            let value = ready.unwrap_or_else(|| self.uniform(inst.src[source]));
+            self.vectors.spread(spread.slot, value as u32);
+            if places.is_wide {
+                let slot = places.highs[source] - SPREAD_STAGE;
+                self.vectors.spread(slot as u8, (value >> 32) as u32);
+            }
+        }
+    }
+}
 
 impl Exec<'_> {
     /// The value of a scalar source or constant, 64 bits.
     #[inline]
     pub(crate) fn uniform(&self, source: Source) -> u64 {
-        match source {
-            Source::Const(value) => value,
-            Source::Scalar(register) => self.wave.scalars.pair(register),
-            Source::Scc => self.wave.scc.into(),
-            Source::Vccz => u64::from(self.wave.mask(scalar::VCC) == 0),
-            Source::Execz => u64::from(self.wave.exec() == 0),
-            Source::None | Source::Vector(_) => 0,
-        }
+        self.wave.uniform(source)
     }
 
     /// The undefined bits of a scalar source, 64 bits.

@@ -11,7 +11,7 @@ use isa::table::{Compare, CompareType, Test};
 use crate::exec::{Exec, Outcome};
 use crate::float::{class16, class32, class64, f16_to_f64, flush32};
 use crate::operand::Dest;
-use crate::prepare::Prepared;
+use crate::prepare::{Handler, Prepared};
 use crate::sem::Meaning::{self, Exact};
 use crate::sem::integer::{sign_extend, signed};
 use crate::wave::{ROW_LANES, scalar};
@@ -28,7 +28,8 @@ pub(crate) fn meaning(op: Compare) -> Meaning {
     }
     match op.ty {
         CompareType::F16 => Exact(|x, i| x.compare_halves(i, true, |a, b| f16_to_f64(a).partial_cmp(&f16_to_f64(b)))),
-        CompareType::F32 => Exact(|x, i| x.compare_floats(i)),
+        CompareType::F32 if op.writes_exec => Exact(|x, i| x.compare_floats(i)),
+        CompareType::F32 => Exact(float_test(op.test)),
         CompareType::F64 => Exact(|x, i| x.compare_wide(i, true, |a, b| f64::from_bits(a).partial_cmp(&f64::from_bits(b)))),
         CompareType::I16 => Exact(|x, i| x.compare_halves(i, false, |a, b| Some(signed(sign_extend(a, 16)).cmp(&signed(sign_extend(b, 16)))))),
         CompareType::U16 => Exact(|x, i| x.compare_halves(i, false, |a, b| Some(a.cmp(&b)))),
@@ -36,6 +37,24 @@ pub(crate) fn meaning(op: Compare) -> Meaning {
         CompareType::U32 => Exact(|x, i| x.compare_ints(i, |bits| signed(bits ^ 0x8000_0000))),
         CompareType::I64 => Exact(|x, i| x.compare_wide(i, false, |a, b| Some(a.cast_signed().cmp(&b.cast_signed())))),
         CompareType::U64 => Exact(|x, i| x.compare_wide(i, false, |a, b| Some(a.cmp(&b)))),
+    }
+}
+
+/// A compare of binary32 that leaves EXEC alone.
+#[rustfmt::skip]
+fn float_test(test: Test) -> Handler {
+    match test {
+        Test::Lt => |x, i| x.compare_lanes(i, false, |a, b| a < b),
+        Test::Nlt => |x, i| x.compare_lanes(i, true, |a, b| a < b),
+        Test::Le => |x, i| x.compare_lanes(i, false, |a, b| a <= b),
+        Test::Nle => |x, i| x.compare_lanes(i, true, |a, b| a <= b),
+        Test::Gt => |x, i| x.compare_lanes(i, false, |a, b| a > b),
+        Test::Ngt => |x, i| x.compare_lanes(i, true, |a, b| a > b),
+        Test::Ge => |x, i| x.compare_lanes(i, false, |a, b| a >= b),
+        Test::Nge => |x, i| x.compare_lanes(i, true, |a, b| a >= b),
+        Test::Eq => |x, i| x.compare_lanes(i, false, |a, b| a == b),
+        Test::Neq => |x, i| x.compare_lanes(i, true, |a, b| a == b),
+        Test::False | Test::Lg | Test::O | Test::U | Test::Nlg | Test::True | Test::Class => |x, i| x.compare_floats(i),
     }
 }
 
@@ -93,6 +112,26 @@ impl Exec<'_> {
     fn compare_rows(&mut self, inst: &Prepared, rows: impl Fn(&Self, usize) -> u32) -> Outcome {
         let value = self.rows().map(|row| u64::from(rows(self, row)) << (row * ROW_LANES)).sum();
         self.finish_compare(inst, value)
+    }
+
+    /// Whether a test of binary32 holds, or does not hold, where nothing is flushed and no bits are undefined.
+    #[inline(always)]
+    fn compare_lanes(
+        &mut self,
+        inst: &Prepared,
+        is_not: bool,
+        holds: impl Fn(f32, f32) -> bool,
+    ) -> Outcome {
+        if self.wave.mode.flush_sources32 || self.wave.tracks_undefined {
+            return self.compare_floats(inst);
+        }
+        let holds = |a, b, _| holds(f32::from_bits(a), f32::from_bits(b));
+        let lanes = self.test_lanes(inst, holds);
+        let lanes = if is_not { !lanes } else { lanes };
+        if let Some(register) = inst.places.scalar_result {
+            self.wave.set_mask(register, lanes & self.wave.active, 0);
+        }
+        Ok(())
     }
 
     fn compare_floats(&mut self, inst: &Prepared) -> Outcome {

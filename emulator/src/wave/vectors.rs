@@ -56,8 +56,8 @@ pub(crate) struct VectorFile {
     /// How the loops over rows are compiled.
     width: Width,
     values: Vec<AlignedRow>,
-    /// What fills the registers from [`SPREAD_STAGE`] on, where they were filled.
-    spread: [Option<u32>; N_SPREAD as usize],
+    /// The word that fills each register from [`SPREAD_STAGE`] on; no word where none does yet.
+    spread: [u64; N_SPREAD as usize],
     /// One where a bit is undefined; meaningful only where `tainted` says so.
     undefined: Vec<Row>,
     /// By register, one bit a row: some bit of some lane is undefined.
@@ -89,7 +89,7 @@ impl VectorFile {
             all_lanes: u64::MAX >> (64 - target.wave_width()),
             width: Width::detect(),
             values: vec![AlignedRow([0; ROW_LANES]); n_rows],
-            spread: [None; N_SPREAD as usize],
+            spread: [u64::MAX; N_SPREAD as usize],
             undefined: vec![[0; ROW_LANES]; n_rows],
             tainted: [0; N_VECTOR],
         }
@@ -136,13 +136,14 @@ impl VectorFile {
         self.n_rows
     }
 
-    /// Makes every lane of a staging register this word: mostly it is, from an earlier instruction.
+    /// Makes every lane of a staging register from [`SPREAD_STAGE`] on this word: mostly it is, from an earlier
+    /// instruction.
     #[inline]
-    pub(crate) fn spread(&mut self, register: u16, word: u32) {
-        let slot = usize::from(register.wrapping_sub(SPREAD_STAGE) % N_SPREAD);
-        if self.spread[slot] != Some(word) {
-            self.spread[slot] = Some(word);
-            self.fill(register, word);
+    pub(crate) fn spread(&mut self, slot: u8, word: u32) {
+        let slot = usize::from(slot) % usize::from(N_SPREAD);
+        if self.spread[slot] != u64::from(word) {
+            self.spread[slot] = word.into();
+            self.fill(SPREAD_STAGE + slot as u16, word);
         }
     }
 
@@ -152,6 +153,12 @@ impl VectorFile {
             let index = self.index(register, row);
             self.values[index] = AlignedRow([word; ROW_LANES]);
         }
+    }
+
+    /// One bit for each lane.
+    #[inline]
+    pub(crate) fn all_lanes(&self) -> u64 {
+        self.all_lanes
     }
 
     /// How the loops over rows are compiled.
