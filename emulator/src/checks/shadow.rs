@@ -151,6 +151,49 @@ impl Page {
         &mut self.stamps[k]
     }
 
+    /// The stamp of this kind that `N` cells hold, where they hold the same.
+    #[inline(always)]
+    fn shared<const N: usize>(&self, k: usize, first: usize) -> Option<Stamp> {
+        if self.stamps[k].is_empty() {
+            return Some(Stamp::default());
+        }
+        let cells = self.stamps[k].get(first..)?.first_chunk::<N>()?;
+        let different = cells.iter().fold(0, |bits, stamp| bits | (stamp.0 ^ cells[0].0));
+        (different == 0).then_some(cells[0])
+    }
+
+    #[inline(always)]
+    fn replace<const N: usize>(&mut self, k: usize, first: usize, old: Stamp, new: Stamp) {
+        if old != new
+            && let Some(cells) = self.list(k).get_mut(first..)
+            && let Some(cells) = cells.first_chunk_mut::<N>()
+        {
+            *cells = [new; N];
+        }
+    }
+
+    #[inline(always)]
+    fn visit_alike<const N: usize>(
+        &mut self,
+        first: usize,
+        visit: impl FnOnce(&mut Cell) -> bool,
+    ) -> bool {
+        let [writer, reader, other_reader] =
+            [WRITER, READER, OTHER_READER].map(|k| self.shared::<N>(k, first));
+        let (Some(writer), Some(reader), Some(other_reader)) = (writer, reader, other_reader)
+        else {
+            return false;
+        };
+        let mut cell = Cell { writer, reader, other_reader };
+        if !visit(&mut cell) {
+            return false;
+        }
+        self.replace::<N>(WRITER, first, writer, cell.writer);
+        self.replace::<N>(READER, first, reader, cell.reader);
+        self.replace::<N>(OTHER_READER, first, other_reader, cell.other_reader);
+        true
+    }
+
     /// Whether some cells hold no stamp of this kind but one.
     #[inline]
     fn are_known(&self, k: usize, cells: &Range<usize>, known: Stamp) -> bool {
@@ -216,6 +259,24 @@ impl Shadow {
         page.refine((start | end).trailing_zeros());
         let cells = (start >> page.shift) as usize..(end >> page.shift) as usize;
         Some((page, cells))
+    }
+
+    /// Visits the cells of one, two or four words as one cell, where they are alike and `visit` says that it is content.
+    /// `false`, with nothing done, otherwise.
+    #[inline(always)]
+    pub(super) fn visit_alike(
+        &mut self,
+        address: u64,
+        n_bytes: u64,
+        visit: impl FnOnce(&mut Cell) -> bool,
+    ) -> bool {
+        let Some((page, cells)) = self.in_one_page(address, n_bytes) else { return false };
+        match cells.len() {
+            1 => page.visit_alike::<1>(cells.start, visit),
+            2 => page.visit_alike::<2>(cells.start, visit),
+            4 => page.visit_alike::<4>(cells.start, visit),
+            _ => false,
+        }
     }
 
     /// Reads bytes that at most `writer` wrote and at most the reading wave read. `None`, with nothing done, where
@@ -356,6 +417,42 @@ mod tests {
         assert_eq!(at_once.write_alone(64, 16, a, [a, b, none]), None, "two writers");
         assert_eq!(stamps(&mut at_once, 60, 24), stamps(&mut one_by_one, 60, 24));
         assert_eq!(at_once.read_alone(4088, 16, a, none), None, "two pages");
+    }
+
+    #[test]
+    fn cells_that_are_alike_are_visited_as_one() {
+        let mut at_once = Shadow::default();
+        let mut one_by_one = Shadow::default();
+        // Writes of one and two words, reads of one, two and four by several waves of two workgroups.
+        let accesses =
+            [(0, 4), (4, 4), (0, 8), (8, 8), (0, 16), (16, 16), (4, 4), (16, 8), (6, 2), (0, 8)];
+        let mut n_alike = 0;
+        for (round, (address, n_bytes)) in (0_u32..).zip(accesses.iter().cycle().take(60)) {
+            let stamp = stamp(round / 16, round % 3);
+            let access = |cell: &mut Cell| match round % 4 {
+                0 => cell.write(stamp),
+                _ => cell.read(stamp),
+            };
+            let is_alike = at_once.visit_alike(*address, *n_bytes, |cell| {
+                access(cell);
+                true
+            });
+            if !is_alike {
+                at_once.visit(*address, *n_bytes, |_, cell| access(cell));
+            }
+            n_alike += usize::from(is_alike);
+            one_by_one.visit(*address, *n_bytes, |_, cell| access(cell));
+            assert_eq!(stamps(&mut at_once, 0, 32), stamps(&mut one_by_one, 0, 32));
+        }
+        assert!((10..60).contains(&n_alike), "{n_alike} of both kinds");
+        let before = stamps(&mut at_once, 0, 32);
+        let refused = at_once.visit_alike(0, 4, |cell| {
+            cell.write(stamp(9, 9));
+            false
+        });
+        assert!(!refused, "as the visitor says");
+        assert_eq!(stamps(&mut at_once, 0, 32), before);
+        assert!(!at_once.visit_alike(4092, 8, |_| true), "two pages");
     }
 
     #[test]

@@ -246,7 +246,11 @@ impl Exec<'_> {
             Memory::Lds => self.lds.window(high)?,
         };
         let vectors = &mut self.wave.vectors;
-        if lanes == u32::MAX && (!is_watched || written.is_complete()) {
+        let is_written = || {
+            simd::run(vectors.width(), Inside::<N> { at, lanes, first, bytes })
+                && at.iter().all(|at| written.are_all((at - first) as usize, N))
+        };
+        if lanes == u32::MAX && (!is_watched || written.is_complete() || is_written()) {
             let (width, rows) = (vectors.width(), vectors.rows_from(register, row));
             simd::run(width, Load::<N> { bytes, first, at, rows }).then_some(())?;
             for word in 0..N / 4 {
