@@ -5,7 +5,7 @@ use isa::wait_states::History;
 use isa::{Op, Target};
 
 use crate::checks::wait_states;
-use crate::prepare::Prepared;
+use crate::prepare::{Ahead, Prepared, Spread};
 use crate::report::{Class, Counts};
 
 /// Most instructions of a block. A wave may resume anywhere, and each place where one does gets a block of its
@@ -18,6 +18,8 @@ pub(crate) struct Block {
     steps: Box<[Prepared]>,
     /// Those that do something.
     busy: Box<[Prepared]>,
+    /// What is spread over staging registers before the first of them.
+    ahead: Box<[Spread]>,
     counts: Vec<(Class, u64)>,
     approximate: Vec<Op>,
     n_vectors: [u16; 2],
@@ -27,7 +29,9 @@ pub(crate) struct Block {
 
 impl Block {
     /// From at least one instruction.
-    pub(crate) fn new(steps: Vec<Prepared>, target: Target) -> Block {
+    pub(crate) fn new(mut steps: Vec<Prepared>, target: Target) -> Block {
+        let mut ahead = Ahead::default();
+        steps.iter_mut().for_each(|step| ahead.take(step));
         let count = |class: Class| steps.iter().filter(|step| step.class == class).count() as u64;
         let counts = Class::ALL.map(|class| (class, count(class)));
         let mut approximate: Vec<Op> = steps.iter().flat_map(|step| step.approximate()).collect();
@@ -37,6 +41,7 @@ impl Block {
         Block {
             counts: counts.into_iter().filter(|(_, count)| *count != 0).collect(),
             approximate,
+            ahead: ahead.into_spread(),
             n_vectors: [most(0), most(1)],
             left: wait_states::left_by(&steps, target),
             busy: steps.iter().filter(|step| !step.is_idle).cloned().collect(),
@@ -49,6 +54,12 @@ impl Block {
     pub(crate) fn steps(&self, most: u64) -> &[Prepared] {
         let n_steps = self.steps.len().min(usize::try_from(most).unwrap_or(usize::MAX));
         &self.steps[..n_steps]
+    }
+
+    /// What has to be spread before its instructions run.
+    #[inline]
+    pub(crate) fn ahead(&self) -> &[Spread] {
+        &self.ahead
     }
 
     /// Its first instructions, without those that do nothing where all are meant.

@@ -56,6 +56,7 @@ impl Exec<'_> {
             let block = program.block(self.wave.pc)?;
             let steps = block.steps(left);
             self.wave.active = self.wave.exec();
+            self.wave.spread_ahead(block.ahead());
             let is_plain = tracer.is_none()
                 && block.fits(self.wave.n_vectors)
                 && !self.wave.mode.is_directed();

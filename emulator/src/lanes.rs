@@ -6,6 +6,7 @@
 //! rule that comes with the function, and cost nothing while there are none.
 
 mod float;
+mod full;
 mod int;
 mod loops;
 mod mask;
@@ -16,7 +17,7 @@ pub(crate) mod simd;
 mod source;
 
 pub(crate) use places::Choice;
-pub(crate) use simd::{Fused, Width, truncate};
+pub(crate) use simd::{Fused, Wide, Width, truncate};
 
 use crate::wave::{ROW_LANES, Row};
 

@@ -9,7 +9,7 @@ mod places;
 use std::ops::Deref;
 use std::sync::Arc;
 
-pub(crate) use places::Places;
+pub(crate) use places::{Ahead, Places, Spread};
 
 use isa::inst::{Dual, Inst, MAX_OPERANDS, OutputScale, SdwaSel};
 use isa::reg::SpecialReg;
@@ -24,7 +24,7 @@ use crate::operand::{Dest, Source, Span, dest, source, special_slot};
 use crate::report::Class;
 use crate::sem::forms;
 use crate::sem::{self, Meaning};
-use crate::wave::{FIRST_ACC, ZERO_STAGE, scalar};
+use crate::wave::{FIRST_ACC, scalar};
 
 pub(crate) use moved::prepare_moved;
 
@@ -34,8 +34,6 @@ pub(crate) type Handler = for<'e> fn(&mut Exec<'e>, &Prepared) -> Outcome;
 const MAX_SPANS: usize = MAX_OPERANDS + 4;
 /// Vector registers that sources of at most 128 bits cover.
 const MAX_VECTORS_READ: usize = 4 * MAX_OPERANDS;
-/// As many as most instructions have.
-pub(crate) const FIRST_VECTORS_READ: usize = 4;
 
 /// An instruction made ready to run: in front what running it needs, a few bytes that lie next to those of its
 /// neighbours, behind them everything else.
@@ -50,6 +48,8 @@ pub(crate) struct Prepared {
     pub has_signs: bool,
     /// CLAMP or OMOD is set.
     pub has_output: bool,
+    /// Loops over its lanes need something before or after them.
+    pub is_slow: bool,
     details: Arc<Details>,
 }
 
@@ -59,6 +59,12 @@ impl Deref for Prepared {
     #[inline]
     fn deref(&self) -> &Details {
         &self.details
+    }
+}
+
+impl Prepared {
+    fn note_speed(&mut self) {
+        self.is_slow = self.has_output || self.places.n_spread != 0;
     }
 }
 
@@ -73,8 +79,6 @@ pub(crate) struct Details {
     size_bytes: u8,
     /// Operation of an approximate result.
     pub is_approximate: bool,
-    /// Some source is a scalar register or depends on one.
-    pub reads_scalars: bool,
     /// EXEC may be another one after it, or control elsewhere, or the wave at rest.
     pub ends_block: bool,
     /// Executing it does nothing.
@@ -136,12 +140,9 @@ impl Details {
         self.pc + u64::from(self.size_bytes)
     }
 
-    /// The first vector registers that the sources cover, filled up with one that is always defined, and the
-    /// other ones.
-    #[inline]
-    pub(crate) fn vectors_read(&self) -> (&[u16; FIRST_VECTORS_READ], &[u16]) {
-        let (first, more) = self.vectors_read.split_first_chunk().expect("a longer list");
-        (first, &more[..usize::from(self.n_vectors_read).saturating_sub(FIRST_VECTORS_READ)])
+    /// The vector registers that the sources cover.
+    pub(crate) fn vectors_read(&self) -> &[u16] {
+        &self.vectors_read[..usize::from(self.n_vectors_read)]
     }
 
     /// Its operations, where a result is approximate.
@@ -196,15 +197,10 @@ impl Details {
     /// Lists what the sources depend on, once they are final.
     fn note_sources(&mut self) {
         for (source, bits) in self.src.iter().zip(self.bits) {
-            match *source {
-                Source::Vector(first) => {
-                    for register in first..first + u16::from(bits.div_ceil(32)) {
-                        self.vectors_read[usize::from(self.n_vectors_read)] = register;
-                        self.n_vectors_read += 1;
-                    }
-                }
-                Source::Scalar(_) | Source::Scc | Source::Vccz => self.reads_scalars = true,
-                Source::None | Source::Const(_) | Source::Execz => {}
+            let Source::Vector(first) = *source else { continue };
+            for register in first..first + u16::from(bits.div_ceil(32)) {
+                self.vectors_read[usize::from(self.n_vectors_read)] = register;
+                self.n_vectors_read += 1;
             }
         }
     }
@@ -212,14 +208,17 @@ impl Details {
     /// Complete but for what runs it.
     fn ready(mut self, run: Handler, class: Class) -> Prepared {
         self.note_sources();
-        Prepared {
+        let mut prepared = Prepared {
             run,
             places: Places::of(&self),
             class,
             has_signs: self.neg.iter().chain(&self.abs).any(|set| *set),
             has_output: self.inst.mods.clamp || self.inst.mods.omod != OutputScale::One,
+            is_slow: false,
             details: Arc::new(self),
-        }
+        };
+        prepared.note_speed();
+        prepared
     }
 
     /// Whether some source lies in the registers of the first result of `other`.
@@ -305,14 +304,13 @@ fn prepare_half(
         n_vectors: [0; 2],
         size_bytes: inst.size_bytes,
         is_approximate,
-        reads_scalars: false,
         ends_block: false,
         is_idle: kind::is_idle(op),
         finds_registers: row.has(Effect::RelativeResult) || row.has(Effect::RelativeSource),
         n_vectors_read: 0,
         n_spans: 0,
         dst: [Dest::None; 2],
-        vectors_read: [ZERO_STAGE; MAX_VECTORS_READ],
+        vectors_read: [0; MAX_VECTORS_READ],
         src: [Source::None; MAX_OPERANDS],
         bits: [32; MAX_OPERANDS],
         is_mask: [false; MAX_OPERANDS],

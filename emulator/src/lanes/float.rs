@@ -20,7 +20,16 @@ impl Exec<'_> {
     }
 
     /// Three binary32 sources, binary32 result.
+    #[inline(always)]
     pub(crate) fn float3(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
+        if let Some(wide) = self.on_all_lanes(inst) {
+            return simd::map_signed_all(wide, &mut self.wave.vectors, inst, f);
+        }
+        self.float3_slowly(inst, f)
+    }
+
+    #[inline(never)]
+    fn float3_slowly(&mut self, inst: &Prepared, f: impl Fn(u32, u32, u32) -> u32) -> Outcome {
         if self.is_plain(inst) {
             return self.bits3(inst, f, taint::any);
         }
@@ -33,7 +42,21 @@ impl Exec<'_> {
     }
 
     /// As [`Exec::bits1`], of up to three sources.
+    #[inline(always)]
     pub(crate) fn bits3(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> u32,
+        rule: Rule,
+    ) -> Outcome {
+        if let Some(wide) = self.on_all_lanes(inst) {
+            return simd::map_signed_all(wide, &mut self.wave.vectors, inst, f);
+        }
+        self.bits3_slowly(inst, f, rule)
+    }
+
+    #[inline(never)]
+    fn bits3_slowly(
         &mut self,
         inst: &Prepared,
         f: impl Fn(u32, u32, u32) -> u32,
@@ -46,14 +69,27 @@ impl Exec<'_> {
 
     /// Up to three binary32 sources and the host's operation on them; a NaN result is chosen among the
     /// sources in their order.
+    #[inline(always)]
     pub(crate) fn arithmetic(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(Fused, f32, f32, f32) -> f32,
+    ) -> Outcome {
+        if let Some(wide) = self.on_all_lanes(inst) {
+            return simd::arithmetic_all(wide, &mut self.wave.vectors, inst, f);
+        }
+        self.arithmetic_slowly(inst, f)
+    }
+
+    #[inline(never)]
+    fn arithmetic_slowly(
         &mut self,
         inst: &Prepared,
         f: impl Fn(Fused, f32, f32, f32) -> f32,
     ) -> Outcome {
         if self.is_plain(inst) {
             return self.run_lanes(inst, taint::any, |w, file, inst, active| {
-                simd::arithmetic(w, file, inst, active, f);
+                simd::arithmetic(w, file, inst, active, f)
             });
         }
         self.float_slowly(inst, |a, b, c| {
@@ -63,6 +99,7 @@ impl Exec<'_> {
     }
 
     /// Up to three binary32 sources, and a function that has a shorter form where no source is NaN.
+    #[inline(always)]
     pub(crate) fn minmax(
         &mut self,
         inst: &Prepared,
@@ -71,9 +108,28 @@ impl Exec<'_> {
     ) -> Outcome {
         let mode = self.wave.mode;
         let of_everything = |a: u32, b: u32, c: u32| of_everything(mode, a, b, c);
+        if let Some(wide) = self.on_all_lanes(inst) {
+            return simd::numbers_all(
+                wide,
+                &mut self.wave.vectors,
+                inst,
+                of_numbers,
+                of_everything,
+            );
+        }
+        self.minmax_slowly(inst, of_numbers, of_everything)
+    }
+
+    #[inline(never)]
+    fn minmax_slowly(
+        &mut self,
+        inst: &Prepared,
+        of_numbers: impl Fn(u32, u32, u32) -> u32,
+        of_everything: impl Fn(u32, u32, u32) -> u32,
+    ) -> Outcome {
         if self.is_plain(inst) {
             return self.run_lanes(inst, taint::any, |w, file, inst, active| {
-                simd::numbers(w, file, inst, active, of_numbers, of_everything);
+                simd::numbers(w, file, inst, active, of_numbers, of_everything)
             });
         }
         self.float_slowly(inst, of_everything)

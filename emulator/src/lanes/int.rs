@@ -23,7 +23,21 @@ impl Exec<'_> {
     }
 
     /// Three 32-bit sources.
+    #[inline(always)]
     pub(crate) fn int3(
+        &mut self,
+        inst: &Prepared,
+        f: impl Fn(u32, u32, u32) -> u32,
+        rule: Rule,
+    ) -> Outcome {
+        if let Some(wide) = self.on_all_lanes(inst) {
+            return simd::map_all(wide, &mut self.wave.vectors, inst, f);
+        }
+        self.int3_slowly(inst, f, rule)
+    }
+
+    #[inline(never)]
+    fn int3_slowly(
         &mut self,
         inst: &Prepared,
         f: impl Fn(u32, u32, u32) -> u32,
@@ -40,7 +54,7 @@ impl Exec<'_> {
         rule: Rule,
     ) -> Outcome {
         self.run_lanes(inst, rule, |w, file, inst, active| {
-            simd::map_numbered(w, file, inst, active, f);
+            simd::map_numbered(w, file, inst, active, f)
         })
     }
 

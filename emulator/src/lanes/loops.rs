@@ -2,92 +2,94 @@
 
 use super::ZERO;
 use super::places::{
-    ALL_SIGNED, Choice, LAST_SIGNED, Lanes, Signs, arithmetic_row, put_canonical, put_canonical_pair, put_everything,
+    ALL_SIGNED, Choice, Lanes, Signs, arithmetic_row, put_canonical, put_canonical_pair,
+    put_everything,
 };
-use super::simd::{Fused, gather};
+use super::simd::Fused;
+use crate::exec::Outcome;
 use crate::prepare::Prepared;
-use crate::wave::{ROW_LANES, ROWS, VectorFile};
+use crate::wave::{ROW_LANES, VectorFile};
 
 /// Every row: all lanes of the sources through `compute`, then the active ones written, as defined.
 macro_rules! each_row {
-    ($full:ident, $vectors:ident, $inst:ident, $active:ident, |$row:ident, $a:ident, $b:ident, $c:ident, $out:ident| $compute:block) => {
+    ($vectors:ident, $inst:ident, $active:ident, |$row:ident, $a:ident, $b:ident, $c:ident, $out:ident| $compute:block) => {
         let places = &$inst.places;
         let rows = $vectors.cells();
         let lanes = Lanes::of(&rows, places, $active);
-        for $row in 0..ROWS {
-            if $row == lanes.n_rows {
-                break;
-            }
+        for $row in 0..lanes.n_rows {
             let [$a, $b, $c] = lanes.sources($row);
             let mut $out = ZERO;
             $compute
-            lanes.put::<$full>($row, &$out);
+            lanes.put($row, &$out);
         }
         $vectors.define(places.result, $active);
     };
 }
 
 #[inline(always)]
-pub(super) fn map_lanes<const FULL: bool, F: Fn(u32, u32, u32) -> u32>(
+pub(super) fn map_lanes<F: Fn(u32, u32, u32) -> u32>(
     _: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
     f: F,
-) {
-    each_row!(FULL, vectors, inst, active, |row, a, b, c, out| {
+) -> Outcome {
+    each_row!(vectors, inst, active, |row, a, b, c, out| {
         for (at, out) in out.iter_mut().enumerate() {
             *out = f(a[at], b[at], c[at]);
         }
     });
+    Ok(())
 }
 
 #[inline(always)]
-pub(super) fn map_numbered_lanes<const FULL: bool, F: Fn(u32, u32, u32) -> u32>(
+pub(super) fn map_numbered_lanes<F: Fn(u32, u32, u32) -> u32>(
     _: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
     f: F,
-) {
-    each_row!(FULL, vectors, inst, active, |row, a, b, _c, out| {
+) -> Outcome {
+    each_row!(vectors, inst, active, |row, a, b, _c, out| {
         let first = (row * ROW_LANES) as u32;
         for (at, out) in out.iter_mut().enumerate() {
             *out = f(first + at as u32, a[at], b[at]);
         }
     });
+    Ok(())
 }
 
 #[inline(always)]
-pub(super) fn map_signed_lanes<const FULL: bool, F: Fn(u32, u32, u32) -> u32>(
+pub(super) fn map_signed_lanes<F: Fn(u32, u32, u32) -> u32>(
     fused: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
     f: F,
-) {
+) -> Outcome {
     if !inst.has_signs {
-        return map_lanes::<FULL, F>(fused, vectors, inst, active, f);
+        return map_lanes(fused, vectors, inst, active, f);
     }
     let signs = Signs::of(inst);
-    each_row!(FULL, vectors, inst, active, |row, a, b, c, out| {
+    each_row!(vectors, inst, active, |row, a, b, c, out| {
         for (at, out) in out.iter_mut().enumerate() {
             let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
             *out = f(a, b, c);
         }
     });
+    Ok(())
 }
 
 #[inline(always)]
-fn arithmetic_rows<const FULL: bool, const SIGNED: u8, F: Fn(Fused, f32, f32, f32) -> f32>(
+fn arithmetic_rows<const SIGNED: u8, F: Fn(Fused, f32, f32, f32) -> f32>(
     fused: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
     f: F,
-) {
+) -> Outcome {
     let (signs, mut left) = (Signs::of(inst), 0);
-    each_row!(FULL, vectors, inst, active, |row, a, b, c, out| {
+    each_row!(vectors, inst, active, |row, a, b, c, out| {
         if arithmetic_row::<SIGNED>(fused, &signs, [&a, &b, &c], &mut out, &f) {
             left |= 1 << row;
             continue;
@@ -96,33 +98,33 @@ fn arithmetic_rows<const FULL: bool, const SIGNED: u8, F: Fn(Fused, f32, f32, f3
     if left != 0 {
         put_canonical(vectors, inst, active, left, &f);
     }
+    Ok(())
 }
 
 #[inline(always)]
-pub(super) fn arithmetic_lanes<const FULL: bool, F: Fn(Fused, f32, f32, f32) -> f32>(
+pub(super) fn arithmetic_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
     fused: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
     f: F,
-) {
-    match inst.places.signed() {
-        0 => arithmetic_rows::<FULL, 0, F>(fused, vectors, inst, active, f),
-        // As compilers write fused multiply-subtracts.
-        LAST_SIGNED => arithmetic_rows::<FULL, LAST_SIGNED, F>(fused, vectors, inst, active, f),
-        _ => arithmetic_rows::<FULL, ALL_SIGNED, F>(fused, vectors, inst, active, f),
+) -> Outcome {
+    if inst.has_signs {
+        arithmetic_rows::<ALL_SIGNED, F>(fused, vectors, inst, active, f)
+    } else {
+        arithmetic_rows::<0, F>(fused, vectors, inst, active, f)
     }
 }
 
 #[inline(always)]
-pub(super) fn pairs_lanes<const FULL: bool, F: Fn(Fused, f32, f32, f32) -> f32>(
+pub(super) fn pairs_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
     fused: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
     words: [Choice; 2],
     f: F,
-) {
+) -> Outcome {
     let places = &inst.places;
     let [low_signs, high_signs] = words.map(Choice::signs);
     let mut left = 0;
@@ -135,36 +137,34 @@ pub(super) fn pairs_lanes<const FULL: bool, F: Fn(Fused, f32, f32, f32) -> f32>(
         let mut has_nans =
             arithmetic_row::<ALL_SIGNED>(fused, &low_signs, [&a, &b, &c], &mut low_out, &f);
         let [a, b, c] = high.sources(row);
-        has_nans |= arithmetic_row::<ALL_SIGNED>(fused, &high_signs, [&a, &b, &c], &mut high_out, &f);
+        has_nans |=
+            arithmetic_row::<ALL_SIGNED>(fused, &high_signs, [&a, &b, &c], &mut high_out, &f);
         if has_nans {
             left |= 1 << row;
             continue;
         }
-        low.put::<FULL>(row, &low_out);
-        high.put::<FULL>(row, &high_out);
+        low.put(row, &low_out);
+        high.put(row, &high_out);
     }
     vectors.define(places.result, active);
     vectors.define(places.result + 1, active);
     if left != 0 {
         put_canonical_pair(vectors, inst, active, left, words, &f);
     }
+    Ok(())
 }
 
 #[inline(always)]
-pub(super) fn numbers_lanes<
-    const FULL: bool,
-    F: Fn(u32, u32, u32) -> u32,
-    G: Fn(u32, u32, u32) -> u32,
->(
+pub(super) fn numbers_lanes<F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> u32>(
     _: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
     of_numbers: F,
     of_everything: G,
-) {
+) -> Outcome {
     let (signs, mut left) = (Signs::of(inst), 0);
-    each_row!(FULL, vectors, inst, active, |row, a, b, c, out| {
+    each_row!(vectors, inst, active, |row, a, b, c, out| {
         let mut has_nans = false;
         for (at, out) in out.iter_mut().enumerate() {
             let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
@@ -180,73 +180,34 @@ pub(super) fn numbers_lanes<
     if left != 0 {
         put_everything(vectors, inst, active, left, &of_everything);
     }
+    Ok(())
 }
 
 #[inline(always)]
-pub(super) fn select_lanes<const FULL: bool, F: Fn(u32, u32, bool) -> u32>(
+pub(super) fn select_lanes<F: Fn(u32, u32, bool) -> u32>(
     _: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
     active: u64,
     mask: u64,
     f: F,
-) {
+) -> Outcome {
     if !inst.has_signs {
-        each_row!(FULL, vectors, inst, active, |row, a, b, _c, out| {
+        each_row!(vectors, inst, active, |row, a, b, _c, out| {
             let bits = (mask >> (row * ROW_LANES)) as u32;
             for (at, out) in out.iter_mut().enumerate() {
                 *out = f(a[at], b[at], bits & 1 << at != 0);
             }
         });
-        return;
+        return Ok(());
     }
     let signs = Signs::of(inst);
-    each_row!(FULL, vectors, inst, active, |row, a, b, c, out| {
+    each_row!(vectors, inst, active, |row, a, b, c, out| {
         let bits = (mask >> (row * ROW_LANES)) as u32;
         for (at, out) in out.iter_mut().enumerate() {
             let [a, b, _] = signs.apply([a[at], b[at], c[at]]);
             *out = f(a, b, bits & 1 << at != 0);
         }
     });
-}
-
-#[inline(always)]
-fn test_rows<const SIGNED: bool, F: Fn(u32, u32, u32) -> bool>(
-    fused: Fused,
-    vectors: &mut VectorFile,
-    inst: &Prepared,
-    f: F,
-) -> u64 {
-    let signs = Signs::of(inst);
-    let rows = vectors.cells();
-    let lanes = Lanes::of(&rows, &inst.places, 0);
-    let mut result = 0;
-    for row in 0..ROWS {
-        if row == lanes.n_rows {
-            break;
-        }
-        let [a, b, c] = lanes.sources(row);
-        let mut holds = ZERO;
-        for (at, holds) in holds.iter_mut().enumerate() {
-            let bits = [a[at], b[at], c[at]];
-            let [a, b, c] = if SIGNED { signs.apply(bits) } else { bits };
-            *holds = if f(a, b, c) { u32::MAX } else { 0 };
-        }
-        result |= u64::from(gather(fused, &holds)) << (row * ROW_LANES);
-    }
-    result
-}
-
-#[inline(always)]
-pub(super) fn test_lanes<F: Fn(u32, u32, u32) -> bool>(
-    fused: Fused,
-    vectors: &mut VectorFile,
-    inst: &Prepared,
-    f: F,
-) -> u64 {
-    if inst.has_signs {
-        test_rows::<true, F>(fused, vectors, inst, f)
-    } else {
-        test_rows::<false, F>(fused, vectors, inst, f)
-    }
+    Ok(())
 }

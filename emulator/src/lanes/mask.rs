@@ -1,6 +1,6 @@
 //! Operations that read or write one bit a lane: carries, compares.
 
-use super::{Shadow, ZERO, low, simd};
+use super::{Shadow, Wide, ZERO, low, simd};
 use crate::exec::{Exec, Outcome};
 use crate::prepare::Prepared;
 use crate::taint::{self, Bits};
@@ -24,22 +24,19 @@ impl Exec<'_> {
         shadows: Option<[Shadow; 2]>,
     ) -> Outcome {
         let run = |width, file: &mut _, inst: &_, active| {
-            simd::select(
-                width,
-                file,
-                inst,
-                active,
-                mask,
-                |a, b, choice| if choice { b } else { a },
-            );
+            simd::select(width, file, inst, active, mask, |a, b, choice| if choice { b } else { a })
         };
         match shadows {
-            None => {
-                self.run_defined(inst, run);
-                Ok(())
-            }
+            None => self.run_defined(inst, run),
             Some(shadows) => self.run_shadowed(inst, &shadows, run),
         }
+    }
+
+    /// [`Exec::select_lanes`] of defined sources in all lanes.
+    #[inline(always)]
+    pub(crate) fn select_all(&mut self, wide: Wide, inst: &Prepared, mask: u64) -> Outcome {
+        let choose = |a, b, choice| if choice { b } else { a };
+        simd::select_all(wide, &mut self.wave.vectors, inst, mask, choose)
     }
 
     /// One bit a lane from three 32-bit sources; NEG and ABS as on binary32.

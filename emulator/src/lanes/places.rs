@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::simd::Fused;
+use super::simd::{Fused, rows_of};
 use crate::float::{SIGN32, canonical};
 use crate::prepare::{Places, Prepared};
 use crate::wave::{AlignedRow, ROW_LANES, ROWS, Row, VectorFile, VectorRows};
@@ -41,6 +41,34 @@ impl Signs {
     }
 }
 
+/// The rows of an instruction that works on all lanes.
+pub(super) struct FullLanes<'f> {
+    result: &'f [Cell<AlignedRow>; ROWS],
+    sources: [&'f [Cell<AlignedRow>; ROWS]; 3],
+    pub n_rows: usize,
+}
+
+impl<'f> FullLanes<'f> {
+    #[inline(always)]
+    pub(super) fn of(vectors: &'f VectorRows<'_>, places: &Places) -> FullLanes<'f> {
+        let [result, a, b, c] = rows_of(vectors.all(), places);
+        FullLanes { result, sources: [a, b, c], n_rows: vectors.n_rows }
+    }
+
+    /// Copies of the rows of the sources: a loop over copies needs no look at whether they overlap its results.
+    #[inline(always)]
+    pub(super) fn sources(&self, row: usize) -> [Row; 3] {
+        let copy = |k: usize| self.sources[k][row % ROWS].get().0;
+        // Written out, the copies stay in registers.
+        [copy(0), copy(1), copy(2)]
+    }
+
+    #[inline(always)]
+    pub(super) fn put(&self, row: usize, out: Row) {
+        self.result[row % ROWS].set(AlignedRow(out));
+    }
+}
+
 /// The rows of lanes that an instruction works on.
 pub(super) struct Lanes<'f> {
     sources: [&'f [Cell<AlignedRow>; ROWS]; 3],
@@ -64,11 +92,11 @@ impl<'f> Lanes<'f> {
     ) -> Lanes<'f> {
         let source = |k: usize| {
             let is_high = high >> k & 1 == 1;
-            vectors.rows(if is_high { places.highs[k] } else { places.sources[k] })
+            vectors.rows(places.source(k, is_high))
         };
         let result = vectors.rows(places.result + word);
         let sources = [source(0), source(1), source(2)];
-        let is_full = active == vectors.all_lanes;
+        let is_full = active & vectors.all_lanes == vectors.all_lanes;
         Lanes { sources, result, n_rows: vectors.n_rows, active, is_full }
     }
 
@@ -86,9 +114,9 @@ impl<'f> Lanes<'f> {
     }
 
     #[inline(always)]
-    pub(super) fn put<const FULL: bool>(&self, row: usize, out: &Row) {
+    pub(super) fn put(&self, row: usize, out: &Row) {
         let result = &self.result[row % ROWS];
-        if FULL || self.is_full {
+        if self.is_full {
             result.set(AlignedRow(*out));
             return;
         }
@@ -172,7 +200,7 @@ pub(super) fn put_canonical(
     let (lanes, signs) = (Lanes::of(&vectors, &inst.places, active), Signs::of(inst));
     for row in set_bits(rows) {
         let [a, b, c] = lanes.sources(row);
-        lanes.put::<false>(row, &canonical_row(&signs, [&a, &b, &c], &f));
+        lanes.put(row, &canonical_row(&signs, [&a, &b, &c], &f));
     }
 }
 
@@ -198,8 +226,8 @@ pub(super) fn put_canonical_pair(
             let [a, b, c] = lanes[k].sources(row);
             canonical_row(&words[k].signs(), [&a, &b, &c], &f)
         });
-        lanes[0].put::<false>(row, &out[0]);
-        lanes[1].put::<false>(row, &out[1]);
+        lanes[0].put(row, &out[0]);
+        lanes[1].put(row, &out[1]);
     }
 }
 
@@ -221,7 +249,7 @@ pub(super) fn put_everything(
             let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
             of_everything(a, b, c)
         });
-        lanes.put::<false>(row, &out);
+        lanes.put(row, &out);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Shadow;
 use super::places::Choice;
-use super::simd::{self, Fused, Width};
+use super::simd::{self, Fused, Wide, Width};
 use crate::exec::{Exec, Outcome};
 use crate::prepare::Prepared;
 use crate::taint::Rule;
@@ -15,13 +15,23 @@ impl Exec<'_> {
         &mut self,
         inst: &Prepared,
         rule: Rule,
-        run: impl FnOnce(Width, &mut VectorFile, &Prepared, u64),
+        run: impl FnOnce(Width, &mut VectorFile, &Prepared, u64) -> Outcome,
     ) -> Outcome {
         if self.is_any_undefined(inst) {
             return self.run_undefined(inst, rule, run);
         }
-        self.run_defined(inst, run);
-        Ok(())
+        self.run_defined(inst, run)
+    }
+
+    /// Wide vectors, where an instruction works on all lanes and nothing else has to be done for it.
+    #[inline(always)]
+    pub(crate) fn on_all_lanes(&self, inst: &Prepared) -> Option<Wide> {
+        let wave = &*self.wave;
+        let is_slow = inst.is_slow | wave.tracks_undefined | wave.mode.flushes32;
+        if is_slow || wave.active != wave.vectors.all_lanes() {
+            return None;
+        }
+        wave.vectors.width().wide()
     }
 
     #[cold]
@@ -30,7 +40,7 @@ impl Exec<'_> {
         &mut self,
         inst: &Prepared,
         rule: Rule,
-        run: impl FnOnce(Width, &mut VectorFile, &Prepared, u64),
+        run: impl FnOnce(Width, &mut VectorFile, &Prepared, u64) -> Outcome,
     ) -> Outcome {
         let shadows = self.shadows(inst, rule);
         self.run_shadowed(inst, &shadows, run)
@@ -56,9 +66,9 @@ impl Exec<'_> {
         &mut self,
         inst: &Prepared,
         shadows: &[Shadow; 2],
-        run: impl FnOnce(Width, &mut VectorFile, &Prepared, u64),
+        run: impl FnOnce(Width, &mut VectorFile, &Prepared, u64) -> Outcome,
     ) -> Outcome {
-        self.run_defined(inst, run);
+        self.run_defined(inst, run)?;
         self.taint_rows(inst.places.result, shadows);
         self.note_undefined(inst);
         Ok(())
@@ -72,9 +82,8 @@ impl Exec<'_> {
         f: impl Fn(Fused, f32, f32, f32) -> f32,
     ) -> Outcome {
         self.run_defined(inst, |width, file, inst, active| {
-            simd::pairs(width, file, inst, active, words, f);
-        });
-        Ok(())
+            simd::pairs(width, file, inst, active, words, f)
+        })
     }
 
     /// The undefined bits of all rows of results, by a rule.

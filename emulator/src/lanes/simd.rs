@@ -12,14 +12,21 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::__m256;
 
+use std::cell::Cell;
+
+use super::full::{
+    arithmetic_rows, map_numbered_rows, map_rows, map_signed_rows, numbers_rows, pairs_rows,
+    select_rows, test_rows,
+};
 use super::loops::{
     arithmetic_lanes, map_lanes, map_numbered_lanes, map_signed_lanes, numbers_lanes, pairs_lanes,
-    select_lanes, test_lanes,
+    select_lanes,
 };
 use super::places::Choice;
+use crate::exec::Outcome;
 use crate::float::fma_to_odd;
-use crate::prepare::Prepared;
-use crate::wave::{ROW_LANES, Row, VectorFile};
+use crate::prepare::{Places, Prepared};
+use crate::wave::{AlignedRow, ROW_LANES, ROWS, Row, VectorFile};
 
 /// How wide the host's vectors are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +48,18 @@ impl Width {
         #[cfg(not(target_arch = "x86_64"))]
         let is_wide = false;
         Width { is_wide }
+    }
+}
+
+/// Proof that the host has what wide vectors need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wide(());
+
+impl Width {
+    /// Wide vectors, where the host has them and they are wanted.
+    #[inline(always)]
+    pub(crate) fn wide(self) -> Option<Wide> {
+        self.is_wide.then_some(Wide(()))
     }
 }
 
@@ -94,27 +113,37 @@ macro_rules! both_widths {
     };
 }
 
-/// Compiles a loop over the rows of an instruction's result for both widths, the wide one a second time for
-/// instructions on all lanes.
+/// Compiles a loop over the rows of an instruction's result for both widths, and the one for instructions on all lanes
+/// for wide vectors.
 macro_rules! loops_over_rows {
-    ($(#[$doc:meta])* $name:ident, $full:ident, $wide:ident, $plain:ident, $lanes:ident,
+    ($(#[$doc:meta])* $name:ident, $wide:ident, $plain:ident, $lanes:ident; $all:ident, $wide_all:ident, $rows:ident,
      <$($f:ident: $bound:path),+>($($arg:ident: $ty:ty),+)) => {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,f16c")]
-        fn $full<$($f: $bound),+>(file: &mut VectorFile, inst: &Prepared, active: u64, $($arg: $ty),+) {
-            $lanes::<true, $($f),+>(Fused::Instruction, file, inst, active, $($arg),+);
+        fn $wide_all<$($f: $bound),+>(file: &mut VectorFile, inst: &Prepared, $($arg: $ty),+) -> Outcome {
+            $rows(Fused::Instruction, file, inst, $($arg),+)
         }
 
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,f16c")]
-        fn $wide<$($f: $bound),+>(file: &mut VectorFile, inst: &Prepared, active: u64, $($arg: $ty),+) {
-            $lanes::<false, $($f),+>(Fused::Instruction, file, inst, active, $($arg),+);
+        fn $wide<$($f: $bound),+>(file: &mut VectorFile, inst: &Prepared, active: u64, $($arg: $ty),+) -> Outcome {
+            $lanes(Fused::Instruction, file, inst, active, $($arg),+)
         }
 
-        /// Apart, so that what calls the wide ones stays short.
+        /// Apart, so that what calls the wide one stays short.
         #[inline(never)]
-        fn $plain<$($f: $bound),+>(file: &mut VectorFile, inst: &Prepared, active: u64, $($arg: $ty),+) {
-            $lanes::<false, $($f),+>(Fused::Software, file, inst, active, $($arg),+);
+        fn $plain<$($f: $bound),+>(file: &mut VectorFile, inst: &Prepared, active: u64, $($arg: $ty),+) -> Outcome {
+            $lanes(Fused::Software, file, inst, active, $($arg),+)
+        }
+
+        /// On all lanes; undefined bits of the result stay.
+        #[inline(always)]
+        pub(crate) fn $all<$($f: $bound),+>(_: Wide, file: &mut VectorFile, inst: &Prepared, $($arg: $ty),+) -> Outcome {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: there is a `Wide` only where `Width::detect` has seen these features.
+            return unsafe { $wide_all(file, inst, $($arg),+) };
+            #[cfg(not(target_arch = "x86_64"))]
+            $rows(Fused::Software, file, inst, $($arg),+)
         }
 
         $(#[$doc])*
@@ -125,20 +154,33 @@ macro_rules! loops_over_rows {
             inst: &Prepared,
             active: u64,
             $($arg: $ty),+
-        ) {
-            #[cfg(target_arch = "x86_64")]
-            if width.is_wide {
-                if active == file.all_lanes() {
-                    // SAFETY: a width is only wide where `Width::detect` has seen these features.
-                    return unsafe { $full(file, inst, active, $($arg),+) };
-                }
-                // SAFETY: as above.
-                return unsafe { $wide(file, inst, active, $($arg),+) };
+        ) -> Outcome {
+            let Some(wide) = width.wide() else {
+                return $plain(file, inst, active, $($arg),+);
+            };
+            if active == file.all_lanes() {
+                $all(wide, file, inst, $($arg),+)?;
+                file.define_all(inst.places.result);
+                return Ok(());
             }
-            let _ = width;
-            $plain(file, inst, active, $($arg),+);
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: there is a `Wide` only where `Width::detect` has seen these features.
+            return unsafe { $wide(file, inst, active, $($arg),+) };
+            #[cfg(not(target_arch = "x86_64"))]
+            $plain(file, inst, active, $($arg),+)
         }
     };
+}
+
+/// The rows of result and sources, where they lie in a file.
+#[inline(always)]
+pub(super) fn rows_of<'f>(
+    file: &'f [[Cell<AlignedRow>; ROWS]],
+    places: &Places,
+) -> [&'f [Cell<AlignedRow>; ROWS]; 4] {
+    assert!(usize::from(places.last()) < file.len(), "a register that the wave has");
+    // SAFETY: none of the places lies behind the last one, and that is inside.
+    places.rows().map(|place| unsafe { file.get_unchecked(usize::from(place)) })
 }
 
 /// The integer part of a number between −2^30 and 2^30; what is outside counts as the nearer of these.
@@ -189,50 +231,50 @@ both_widths!(
 
 loops_over_rows!(
     /// A function of 32-bit sources without signs.
-    map, map_full, map_wide, map_plain, map_lanes,
+    map, map_wide, map_plain, map_lanes; map_all, map_wide_all, map_rows,
     <F: Fn(u32, u32, u32) -> u32>(f: F)
 );
 
 loops_over_rows!(
     /// A function of the number of the lane and two 32-bit sources without signs.
-    map_numbered, map_numbered_full, map_numbered_wide, map_numbered_plain, map_numbered_lanes,
+    map_numbered, map_numbered_wide, map_numbered_plain, map_numbered_lanes; map_numbered_all, map_numbered_wide_all, map_numbered_rows,
     <F: Fn(u32, u32, u32) -> u32>(f: F)
 );
 
 loops_over_rows!(
     /// A function of 32-bit sources with NEG and ABS as on binary32.
-    map_signed, map_signed_full, map_signed_wide, map_signed_plain, map_signed_lanes,
+    map_signed, map_signed_wide, map_signed_plain, map_signed_lanes; map_signed_all, map_signed_wide_all, map_signed_rows,
     <F: Fn(u32, u32, u32) -> u32>(f: F)
 );
 
 loops_over_rows!(
     /// A binary32 operation of the host on sources with signs. A NaN result becomes the one that the
     /// sources, in their order, call for.
-    arithmetic, arithmetic_full, arithmetic_wide, arithmetic_plain, arithmetic_lanes,
+    arithmetic, arithmetic_wide, arithmetic_plain, arithmetic_lanes; arithmetic_all, arithmetic_wide_all, arithmetic_rows,
     <F: Fn(Fused, f32, f32, f32) -> f32>(f: F)
 );
 
 loops_over_rows!(
     /// A binary32 operation of the host for each word of a packed result.
-    pairs, pairs_full, pairs_wide, pairs_plain, pairs_lanes,
+    pairs, pairs_wide, pairs_plain, pairs_lanes; pairs_all, pairs_wide_all, pairs_rows,
     <F: Fn(Fused, f32, f32, f32) -> f32>(words: [Choice; 2], f: F)
 );
 
 loops_over_rows!(
     /// A function of binary32 sources with signs, given twice: for numbers, and for everything.
-    numbers, numbers_full, numbers_wide, numbers_plain, numbers_lanes,
+    numbers, numbers_wide, numbers_plain, numbers_lanes; numbers_all, numbers_wide_all, numbers_rows,
     <F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> u32>(of_numbers: F, of_everything: G)
 );
 
 loops_over_rows!(
     /// A function of two sources with signs and of a bit a lane.
-    select, select_full, select_wide, select_plain, select_lanes,
+    select, select_wide, select_plain, select_lanes; select_all, select_wide_all, select_rows,
     <F: Fn(u32, u32, bool) -> u32>(mask: u64, f: F)
 );
 
 both_widths!(
     /// One bit a lane from sources with signs; lanes that are not active count too.
-    test, test_wide, test_plain, test_lanes,
+    test, test_wide, test_plain, test_rows,
     <F: Fn(u32, u32, u32) -> bool>(vectors: &mut VectorFile, inst: &Prepared, f: F) -> u64
 );
 

@@ -4,7 +4,7 @@ use super::{ZERO, join, low, map1};
 use crate::exec::Exec;
 use crate::float::{self, SIGN32};
 use crate::operand::Source;
-use crate::prepare::Prepared;
+use crate::prepare::{Prepared, Spread};
 use crate::taint::Bits;
 use crate::wave::{ROW_LANES, Row, SPREAD_STAGE, Wave, scalar};
 
@@ -33,6 +33,14 @@ impl Wave {
         }
     }
 
+    /// Spreads what a block of instructions wants spread.
+    #[inline]
+    pub(crate) fn spread_ahead(&mut self, ahead: &[Spread]) {
+        for spread in ahead {
+            self.vectors.spread(spread.slot, spread.word(&self.scalars));
+        }
+    }
+
     #[inline(never)]
     fn spread_slowly(&mut self, inst: &Prepared) {
         let places = &inst.places;
@@ -42,7 +50,7 @@ impl Wave {
             let value = ready.unwrap_or_else(|| self.uniform(inst.src[source]));
             self.vectors.spread(spread.slot, value as u32);
             if places.is_wide {
-                let slot = places.highs[source] - SPREAD_STAGE;
+                let slot = places.source(source, true) - SPREAD_STAGE;
                 self.vectors.spread(slot as u8, (value >> 32) as u32);
             }
         }
@@ -185,13 +193,19 @@ impl Exec<'_> {
     }
 
     fn is_tracked_undefined(&self, inst: &Prepared) -> bool {
-        let (first, more) = inst.vectors_read();
-        self.wave.vectors.is_any_tainted(first)
-            || !more.is_empty() && self.wave.vectors.is_any_tainted(more)
-            || inst.reads_scalars && self.is_any_scalar_undefined(inst)
+        let vectors = &self.wave.vectors;
+        let is_any_tainted = if inst.places.are_all_sources {
+            vectors.are_sources_tainted(&inst.places)
+        } else {
+            vectors.is_any_tainted(inst.vectors_read())
+        };
+        is_any_tainted || self.is_any_scalar_undefined(inst)
     }
 
     fn is_any_scalar_undefined(&self, inst: &Prepared) -> bool {
+        if let Some(words) = inst.places.scalar_words() {
+            return words.iter().any(|word| self.wave.scalars.undefined(*word) != 0);
+        }
         inst.src.iter().zip(&inst.bits).any(|(source, bits)| match *source {
             Source::Vector(_) | Source::None | Source::Const(_) | Source::Execz => false,
             uniform => {

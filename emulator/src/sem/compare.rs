@@ -10,6 +10,7 @@ use isa::table::{Compare, CompareType, Test};
 
 use crate::exec::{Exec, Outcome};
 use crate::float::{class16, class32, class64, f16_to_f64, flush32};
+use crate::lanes::simd;
 use crate::operand::Dest;
 use crate::prepare::{Handler, Prepared};
 use crate::sem::Meaning::{self, Exact};
@@ -114,7 +115,7 @@ impl Exec<'_> {
         self.finish_compare(inst, value)
     }
 
-    /// Whether a test of binary32 holds, or does not hold, where nothing is flushed and no bits are undefined.
+    /// Whether a test of binary32 holds, or does not hold.
     #[inline(always)]
     fn compare_lanes(
         &mut self,
@@ -122,18 +123,17 @@ impl Exec<'_> {
         is_not: bool,
         holds: impl Fn(f32, f32) -> bool,
     ) -> Outcome {
-        if self.wave.mode.flush_sources32 || self.wave.tracks_undefined {
-            return self.compare_floats(inst);
-        }
+        let Some(_) = self.on_all_lanes(inst) else { return self.compare_floats(inst) };
         let holds = |a, b, _| holds(f32::from_bits(a), f32::from_bits(b));
-        let lanes = self.test_lanes(inst, holds);
-        let lanes = if is_not { !lanes } else { lanes };
+        let (width, file) = (self.wave.vectors.width(), &mut self.wave.vectors);
+        let lanes = simd::test(width, file, inst, holds);
         if let Some(register) = inst.places.scalar_result {
-            self.wave.set_mask(register, lanes & self.wave.active, 0);
+            self.wave.set_mask(register, if is_not { !lanes } else { lanes }, 0);
         }
         Ok(())
     }
 
+    #[inline(never)]
     fn compare_floats(&mut self, inst: &Prepared) -> Outcome {
         let value = if self.wave.mode.flush_sources32 {
             self.test_floats(inst, |bits| f32::from_bits(flush32(bits)))

@@ -176,9 +176,16 @@ impl Exec<'_> {
 
     /// `mask ? source 1 : source 0`, lane by lane; NEG and ABS as on binary32.
     pub(crate) fn select32(&mut self, inst: &Prepared) -> Outcome {
-        if let (false, Some(mask)) = (self.wave.tracks_undefined, inst.places.mask) {
-            return self.select_lanes(inst, self.wave.mask(mask), None);
+        if let Some(wide) = self.on_all_lanes(inst)
+            && let Some(mask) = inst.places.mask
+        {
+            return self.select_all(wide, inst, self.wave.mask(mask));
         }
+        self.select32_slowly(inst)
+    }
+
+    #[inline(never)]
+    fn select32_slowly(&mut self, inst: &Prepared) -> Outcome {
         let choice = self.mask_source(inst, 2);
         let shadows = self.is_any_undefined(inst).then(|| {
             let mut shadows = [None, None];

@@ -8,6 +8,7 @@ use std::cell::Cell;
 use isa::Target;
 
 use crate::lanes::Width;
+use crate::prepare::Places;
 use crate::taint::Bits;
 
 /// Lanes in a row.
@@ -24,7 +25,7 @@ pub(crate) struct AlignedRow(pub Row);
 /// First number of the accumulation registers, behind the architectural ones.
 pub(crate) const FIRST_ACC: u16 = 256;
 /// Registers that only the emulator uses, to stage sources and results.
-const N_STAGE: u16 = 12 + N_SPREAD;
+const N_STAGE: u16 = 12 + 2 * N_SPREAD;
 /// Staging registers that scalar sources are spread over.
 pub(crate) const N_SPREAD: u16 = 16;
 /// First number of these: they lie in front of all others.
@@ -33,16 +34,20 @@ pub(crate) const FIRST_STAGE: u16 = 0_u16.wrapping_sub(N_STAGE);
 pub(crate) const SCRAP_STAGE: u16 = FIRST_STAGE + 7;
 /// A staging register that is always zero.
 pub(crate) const ZERO_STAGE: u16 = FIRST_STAGE + 11;
-/// First of [`N_SPREAD`] staging registers that scalar sources are spread over.
+/// First of [`N_SPREAD`] staging registers that scalar sources of an instruction are spread over.
 pub(crate) const SPREAD_STAGE: u16 = FIRST_STAGE + 12;
+/// First of as many that scalar sources are spread over before a block of instructions.
+pub(crate) const AHEAD_STAGE: u16 = SPREAD_STAGE + N_SPREAD;
 /// Rows of a register in its file.
 pub(crate) const ROWS: usize = 2;
 /// All vector registers that a wave can have.
 const N_VECTOR: usize = (N_STAGE + 2 * FIRST_ACC) as usize;
+/// Room for a byte each: a remainder by it needs no comparison.
+const N_TAINTED: usize = N_VECTOR.next_power_of_two();
 
 /// The number of a register in a file that starts with the staging ones.
 #[inline]
-fn place(register: u16) -> usize {
+pub(crate) fn place(register: u16) -> usize {
     register.wrapping_add(N_STAGE).into()
 }
 
@@ -57,11 +62,11 @@ pub(crate) struct VectorFile {
     width: Width,
     values: Vec<AlignedRow>,
     /// The word that fills each register from [`SPREAD_STAGE`] on; no word where none does yet.
-    spread: [u64; N_SPREAD as usize],
+    spread: [u64; 2 * N_SPREAD as usize],
     /// One where a bit is undefined; meaningful only where `tainted` says so.
     undefined: Vec<Row>,
     /// By register, one bit a row: some bit of some lane is undefined.
-    tainted: [u8; N_VECTOR],
+    tainted: [u8; N_TAINTED],
 }
 
 /// The rows of a wave's vector registers, to be read and written in any order.
@@ -72,6 +77,12 @@ pub(crate) struct VectorRows<'f> {
 }
 
 impl VectorRows<'_> {
+    /// The rows of all registers.
+    #[inline(always)]
+    pub(crate) fn all(&self) -> &[[Cell<AlignedRow>; ROWS]] {
+        self.cells
+    }
+
     /// The rows of a register.
     #[inline(always)]
     pub(crate) fn rows(&self, register: u16) -> &[Cell<AlignedRow>; ROWS] {
@@ -89,9 +100,9 @@ impl VectorFile {
             all_lanes: u64::MAX >> (64 - target.wave_width()),
             width: Width::detect(),
             values: vec![AlignedRow([0; ROW_LANES]); n_rows],
-            spread: [u64::MAX; N_SPREAD as usize],
+            spread: [u64::MAX; 2 * N_SPREAD as usize],
             undefined: vec![[0; ROW_LANES]; n_rows],
-            tainted: [0; N_VECTOR],
+            tainted: [0; N_TAINTED],
         }
     }
 
@@ -140,7 +151,7 @@ impl VectorFile {
     /// instruction.
     #[inline]
     pub(crate) fn spread(&mut self, slot: u8, word: u32) {
-        let slot = usize::from(slot) % usize::from(N_SPREAD);
+        let slot = usize::from(slot) % self.spread.len();
         if self.spread[slot] != u64::from(word) {
             self.spread[slot] = word.into();
             self.fill(SPREAD_STAGE + slot as u16, word);
@@ -187,6 +198,13 @@ impl VectorFile {
         rows != 0
     }
 
+    /// Whether some bit of the first three sources of an instruction is undefined.
+    #[inline]
+    pub(crate) fn are_sources_tainted(&self, places: &Places) -> bool {
+        let [_, a, b, c] = places.rows().map(|place| self.tainted[usize::from(place) % N_TAINTED]);
+        a | b | c != 0
+    }
+
     /// The undefined bits of a row of lanes.
     pub(crate) fn undefined_row(&self, register: u16, row: usize) -> Row {
         let is_tainted = self.is_tainted(register, row);
@@ -227,11 +245,19 @@ impl VectorFile {
         }
     }
 
+    /// Says that all lanes of a register were written with defined bits.
+    #[inline]
+    pub(crate) fn define_all(&mut self, register: u16) {
+        self.tainted[place(register)] = 0;
+    }
+
     #[cold]
     fn define_lanes(&mut self, register: u16, active: u64) {
         for row in 0..self.n_rows {
             let lanes = (active >> (row * ROW_LANES)) as u32;
-            if self.is_tainted(register, row) {
+            if lanes == u32::MAX {
+                self.mark(register, row, false);
+            } else if lanes != 0 && self.is_tainted(register, row) {
                 self.set_undefined(register, row, lanes, u32::MAX, &[0; ROW_LANES]);
             }
         }

@@ -36,7 +36,7 @@ use crate::lanes::Width;
 use crate::lds::Lds;
 use crate::machine::Options;
 use crate::memory::{Cursor, Memory};
-use crate::prepare::prepare;
+use crate::prepare::{Ahead, prepare};
 use crate::program::Program;
 use crate::report::Counts;
 use crate::scratch::Scratch;
@@ -203,17 +203,27 @@ impl Lab {
         wave
     }
 
-    /// As [`Lab::run_on`], with the host's widest vectors, and with plain ones to the same bits.
+    /// As [`Lab::run_on`], with the host's widest vectors, and to the same bits with plain ones and as it runs in a block
+    /// without checks.
     pub fn attempt(&self, exec: u64, setup: impl Fn(&mut Wave)) -> Attempt {
-        let mut wide = self.run_at(Width::detect(), exec, &setup);
-        let mut plain = self.run_at(Width::PLAIN, exec, &setup);
+        let mut wide = self.run_at(Width::detect(), true, exec, &setup);
+        let mut plain = self.run_at(Width::PLAIN, true, exec, &setup);
+        let unwatched = self.run_at(Width::detect(), false, exec, &setup);
         assert_eq!((&wide.outcome, &wide.rules), (&plain.outcome, &plain.rules), "{:?}", self.inst);
+        assert_eq!(wide.outcome, unwatched.outcome, "{:?}", self.inst);
         let (wave, plain) = (&mut wide.wave, &mut plain.wave);
-        let rows = wave.vectors.rows_mut().1.iter().map(|row| row.0);
-        let differing =
-            rows.zip(plain.vectors.rows_mut().1).position(|(row, plain)| row != plain.0);
-        assert_eq!(differing, None, "{:?}: row of the wave that vectors change", self.inst.op);
+        for register in (0..FIRST_ACC + 256).filter(|_| wide.outcome.is_ok()) {
+            for row in 0..wave.n_rows() {
+                let expected = wave.vectors.row(register, row);
+                for (other, how) in [(&*plain, "plain"), (&unwatched.wave, "unwatched")] {
+                    let got = other.vectors.row(register, row);
+                    assert_eq!(got, expected, "{:?}: register {register}, {how}", self.inst);
+                }
+            }
+        }
         for register in 0..=scalar::EXEC_HI {
+            let (got, expected) = (&unwatched.wave.scalars, &wave.scalars);
+            assert_eq!(got.get(register), expected.get(register), "{:?}, unwatched", self.inst);
             let scalar =
                 |wave: &Wave| (wave.scalars.get(register), wave.scalars.undefined(register));
             assert_eq!(scalar(wave), scalar(plain), "{:?}: s{register}", self.inst.op);
@@ -221,8 +231,15 @@ impl Lab {
         wide
     }
 
-    fn run_at(&self, width: Width, exec: u64, setup: impl Fn(&mut Wave)) -> Attempt {
+    fn run_at(
+        &self,
+        width: Width,
+        is_watched: bool,
+        exec: u64,
+        setup: impl Fn(&mut Wave),
+    ) -> Attempt {
         let mut wave = Wave::new(self.target, [256, 256]);
+        wave.tracks_undefined = is_watched;
         wave.vectors.set_width(width);
         wave.n_vectors = [256, 256];
         wave.reset(0, 0, self.mode);
@@ -234,7 +251,12 @@ impl Lab {
         wave.set_mask(scalar::EXEC, exec & all, 0);
         wave.active = exec & all;
         setup(&mut wave);
-        let prepared = prepare(0, self.inst, self.target).expect("has a meaning");
+        let mut prepared = prepare(0, self.inst, self.target).expect("has a meaning");
+        if !is_watched {
+            let mut ahead = Ahead::default();
+            ahead.take(&mut prepared);
+            wave.spread_ahead(&ahead.into_spread());
+        }
         let program = Program::new(self.target, 0, std::iter::empty());
         let (outcome, rules) = with_exec(&mut wave, &program, |exec| {
             sem::directed::handler(exec, &prepared)?(exec, &prepared)
