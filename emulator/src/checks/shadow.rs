@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::wave::ROW_LANES;
+
 const PAGE_BYTES: u64 = 4096;
 /// Largest cell: 4 bytes.
 const WORD_SHIFT: u32 = 2;
@@ -172,26 +174,38 @@ impl Page {
         }
     }
 
+    /// What `N` cells hold, where they hold the same.
+    #[inline(always)]
+    fn alike<const N: usize>(&self, first: usize) -> Option<Cell> {
+        Some(Cell {
+            writer: self.shared::<N>(WRITER, first)?,
+            reader: self.shared::<N>(READER, first)?,
+            other_reader: self.shared::<N>(OTHER_READER, first)?,
+        })
+    }
+
+    /// Makes `N` cells that hold `old` hold `new`.
+    #[inline(always)]
+    fn replace_alike<const N: usize>(&mut self, first: usize, old: Cell, new: Cell) {
+        self.replace::<N>(WRITER, first, old.writer, new.writer);
+        self.replace::<N>(READER, first, old.reader, new.reader);
+        self.replace::<N>(OTHER_READER, first, old.other_reader, new.other_reader);
+    }
+
+    /// Visits `N` cells as one.
     #[inline(always)]
     fn visit_alike<const N: usize>(
         &mut self,
         first: usize,
         visit: impl FnOnce(&mut Cell) -> bool,
     ) -> bool {
-        let [writer, reader, other_reader] =
-            [WRITER, READER, OTHER_READER].map(|k| self.shared::<N>(k, first));
-        let (Some(writer), Some(reader), Some(other_reader)) = (writer, reader, other_reader)
-        else {
-            return false;
-        };
-        let mut cell = Cell { writer, reader, other_reader };
-        if !visit(&mut cell) {
-            return false;
+        let Some(old) = self.alike::<N>(first) else { return false };
+        let mut new = old;
+        let is_content = visit(&mut new);
+        if is_content {
+            self.replace_alike::<N>(first, old, new);
         }
-        self.replace::<N>(WRITER, first, writer, cell.writer);
-        self.replace::<N>(READER, first, reader, cell.reader);
-        self.replace::<N>(OTHER_READER, first, other_reader, cell.other_reader);
-        true
+        is_content
     }
 
     /// Whether some cells hold no stamp of this kind but one.
@@ -214,6 +228,23 @@ impl Page {
             is_any_other |= (stamp.0 != 0) & !stamp.is_same_wave(reader);
         }
         !is_any_other
+    }
+}
+
+/// Where two neighbouring pages lie among those of their shadow, or twice the same one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NearPages {
+    places: [usize; 2],
+    /// The number of the first.
+    low: u64,
+}
+
+impl NearPages {
+    /// The place of the page of an address, and the number of its word.
+    #[inline(always)]
+    fn find(&self, address: u64) -> (usize, usize) {
+        let place = self.places[usize::from(address / PAGE_BYTES != self.low)];
+        (place, ((address % PAGE_BYTES) >> WORD_SHIFT) as usize)
     }
 }
 
@@ -276,6 +307,60 @@ impl Shadow {
             2 => page.visit_alike::<2>(cells.start, visit),
             4 => page.visit_alike::<4>(cells.start, visit),
             _ => false,
+        }
+    }
+
+    /// The places of the pages that hold what lanes access, where these are two neighbours at most, no lane accesses both
+    /// of them, and they have cells of words.
+    #[inline(always)]
+    pub(super) fn pages_of_lanes(
+        &mut self,
+        at: &[u64; ROW_LANES],
+        n_bytes: u64,
+    ) -> Option<NearPages> {
+        let (mut low, mut high, mut low_bits, mut crossed) = (u64::MAX, 0, n_bytes, 0);
+        for address in at {
+            let page = address / PAGE_BYTES;
+            (low, high) = (low.min(page), high.max(page));
+            low_bits |= address;
+            let last = address.wrapping_add(n_bytes - 1) / PAGE_BYTES;
+            crossed |= last ^ page;
+        }
+        if crossed != 0 || high - low > 1 {
+            return None;
+        }
+        let shift = low_bits.trailing_zeros();
+        let mut places = [0; 2];
+        for (number, place) in [low, high].into_iter().zip(&mut places) {
+            let page = self.page(number);
+            page.refine(shift);
+            if page.shift != WORD_SHIFT {
+                return None;
+            }
+            *place = self.last?.1;
+        }
+        Some(NearPages { places, low })
+    }
+
+    /// What `N` words hold, where they hold the same.
+    #[inline(always)]
+    pub(super) fn alike<const N: usize>(&self, pages: &NearPages, address: u64) -> Option<Cell> {
+        let (place, first) = pages.find(address);
+        self.pages.get(place)?.alike::<N>(first)
+    }
+
+    /// Makes `N` words that hold `old` hold `new`.
+    #[inline(always)]
+    pub(super) fn replace_alike<const N: usize>(
+        &mut self,
+        pages: &NearPages,
+        address: u64,
+        old: Cell,
+        new: Cell,
+    ) {
+        let (place, first) = pages.find(address);
+        if let Some(page) = self.pages.get_mut(place) {
+            page.replace_alike::<N>(first, old, new);
         }
     }
 

@@ -6,6 +6,7 @@ use std::cell::Cell as Known;
 use super::{Access, Conflict, Races, report};
 use crate::checks::shadow::{Cell, OTHER_READER, READER, Shadow, Stamp, WRITER};
 use crate::exec::Exec;
+use crate::lanes::simd::{self, Fused, Loops};
 use crate::prepare::Prepared;
 use crate::wave::{ROW_LANES, Wave};
 
@@ -103,12 +104,59 @@ impl Races {
             });
             return found;
         }
-        for lane in row.active() {
-            judge.visit(shadow, row.at[lane], row.n_bytes, row.kind(lane), |conflict| {
+        let width = wave.vectors.width();
+        let is_done = match (row.lanes, row.n_bytes) {
+            (u32::MAX, 4) => {
+                simd::run(width, Words::<1> { judge: &judge, shadow, note: &mut note })
+            }
+            (u32::MAX, 8) => {
+                simd::run(width, Words::<2> { judge: &judge, shadow, note: &mut note })
+            }
+            (u32::MAX, 16) => {
+                simd::run(width, Words::<4> { judge: &judge, shadow, note: &mut note })
+            }
+            _ => None,
+        };
+        if is_done.is_none() {
+            for lane in row.active() {
+                judge.visit(shadow, row.at[lane], row.n_bytes, row.kind(lane), |conflict| {
+                    note(lane, conflict);
+                });
+            }
+        }
+        found
+    }
+}
+
+/// All lanes of a row, each on `N` words; `None`, with nothing done, where these are far from each other.
+struct Words<'w, const N: usize> {
+    judge: &'w Judge<'w>,
+    shadow: &'w mut Shadow,
+    note: &'w mut dyn FnMut(usize, Conflict),
+}
+
+impl<const N: usize> Loops for Words<'_, N> {
+    type Output = Option<()>;
+
+    #[inline(always)]
+    fn run(self, _: Fused) -> Option<()> {
+        let Words { judge, shadow, note } = self;
+        let row = &judge.row;
+        let pages = shadow.pages_of_lanes(row.at, row.n_bytes)?;
+        for (lane, start) in row.at.iter().enumerate() {
+            let access = row.kind(lane);
+            if let Some(old) = shadow.alike::<N>(&pages, *start) {
+                let mut new = old;
+                if judge.is_in_order(&mut new, access, *start) {
+                    shadow.replace_alike::<N>(&pages, *start, old, new);
+                    continue;
+                }
+            }
+            judge.visit_cells(shadow, *start, row.n_bytes, access, |conflict| {
                 note(lane, conflict);
             });
         }
-        found
+        Some(())
     }
 }
 
@@ -131,7 +179,7 @@ impl Judge<'_> {
         start: u64,
         n_bytes: u64,
         access: Access,
-        mut note: impl FnMut(Conflict),
+        note: impl FnMut(Conflict),
     ) {
         if shadow.visit_alike(start, n_bytes, |cell| self.is_in_order(cell, access, start)) {
             return;
@@ -142,9 +190,21 @@ impl Judge<'_> {
             Access::Write => shadow.write_alone(start, n_bytes, self.stamp, known),
             Access::Rewrite => None,
         };
-        if is_done.is_some() {
-            return;
+        if is_done.is_none() {
+            self.visit_cells(shadow, start, n_bytes, access, note);
         }
+    }
+
+    /// As [`Judge::visit`], cell by cell.
+    #[inline(never)]
+    fn visit_cells(
+        &self,
+        shadow: &mut Shadow,
+        start: u64,
+        n_bytes: u64,
+        access: Access,
+        mut note: impl FnMut(Conflict),
+    ) {
         match access {
             Access::Read => shadow.visit(start, n_bytes, |at, cell| {
                 if let Some(conflict) = self.judge(cell.writer, WRITER, at) {
