@@ -115,7 +115,7 @@ fn fastest(object: &CodeObject, options: &Options) -> Duration {
 
 fn main() {
     let only = std::env::args().nth(1).filter(|word| !word.starts_with("--"));
-    println!("fastest run, one core, no race checks; millions a second");
+    println!("fastest run, one core, no checks; millions a second");
     println!(
         "{:<28} {:<16} {:<8} {:>12} {:>14}",
         "instruction", "numerics", "vectors", "instructions", "multiply-adds"
@@ -139,7 +139,7 @@ fn main() {
             for host_vectors in [HostVectors::Detect, HostVectors::Plain] {
                 let object = looping(target, op);
                 let options =
-                    Options { race_checks: false, numerics, host_vectors, ..Options::default() };
+                    Options { checks: false, numerics, host_vectors, ..Options::default() };
                 let time = fastest(&object, &options);
                 let rate = f64::from(ROUNDS) * IN_LOOP as f64 / time.as_secs_f64() / 1e6;
                 let Shape { m, n, k, blocks } = Shape::of(op).expect("dense");

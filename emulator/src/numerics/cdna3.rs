@@ -153,11 +153,11 @@ fn is_huge_product(formats: [Format; 2], pair: [u32; 2]) -> bool {
 
 /// Eight products in neighbouring columns: factors of a row of A, and rows of B. Factors are of at most 16 bits, zero
 /// or between 2^−50 and 2^51, their exponents as [`product`] counts them.
-pub(crate) struct FusedGroup<'b, const N: usize> {
-    pub a: [f32; GROUP],
-    pub a_exponents: [i32; GROUP],
-    pub b: [&'b [f32; N]; GROUP],
-    pub b_exponents: [&'b [i32; N]; GROUP],
+pub(crate) struct FusedGroup<'f, const N: usize> {
+    pub a: [&'f f32; GROUP],
+    pub a_exponents: [&'f i32; GROUP],
+    pub b: [&'f [f32; N]; GROUP],
+    pub b_exponents: [&'f [i32; N]; GROUP],
 }
 
 impl<const N: usize> FusedGroup<'_, N> {

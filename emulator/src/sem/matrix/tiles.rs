@@ -58,6 +58,44 @@ impl Factors {
     }
 }
 
+/// `N` consecutive k of the factors and their exponents: what groups are taken from lies at fixed distances.
+struct GroupRows<'f, const N: usize> {
+    a: &'f [[f32; WIDTH]; N],
+    a_exponents: &'f [[i32; WIDTH]; N],
+    b: &'f [[f32; WIDTH]; N],
+    b_exponents: &'f [[i32; WIDTH]; N],
+}
+
+impl Factors {
+    /// All groups of `N` among the first `depth` k.
+    #[inline(always)]
+    fn groups<const N: usize>(&self, depth: usize) -> impl Iterator<Item = GroupRows<'_, N>> {
+        debug_assert_eq!(depth % N, 0, "groups of whole matrices");
+        let values = [0, 1].map(|k| self.values[k][..depth].as_chunks::<N>().0);
+        let exponents = [0, 1].map(|k| self.exponents[k][..depth].as_chunks::<N>().0);
+        let of_a = values[0].iter().zip(exponents[0]);
+        of_a.zip(values[1].iter().zip(exponents[1])).map(|((a, a_exponents), (b, b_exponents))| {
+            GroupRows { a, a_exponents, b, b_exponents }
+        })
+    }
+}
+
+impl<'f, const N: usize> GroupRows<'f, N> {
+    /// Every `STEP`-th product from one on, of a strip.
+    #[inline(always)]
+    fn group<const STEP: usize>(&self, strip: Strip, first: usize) -> FusedGroup<'f, COLUMNS> {
+        let at = strip.at % WIDTH;
+        FusedGroup {
+            a: std::array::from_fn(|k| &self.a[first + STEP * k][at]),
+            a_exponents: std::array::from_fn(|k| &self.a_exponents[first + STEP * k][at]),
+            b: std::array::from_fn(|k| columns(&self.b[first + STEP * k], strip)),
+            b_exponents: std::array::from_fn(|k| {
+                columns(&self.b_exponents[first + STEP * k], strip)
+            }),
+        }
+    }
+}
+
 /// How sums are formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sums {
@@ -351,11 +389,17 @@ impl Tiles {
         strips: &[Strip; TOGETHER],
         sums: &mut [[f32; COLUMNS]; TOGETHER],
     ) {
-        // A strip's group waits for its last one: the host finds work in the other strips.
-        for first in (0..self.depth).step_by(GROUP) {
-            for (strip, sums) in strips.iter().zip(sums.iter_mut()) {
-                let group = self.group(factors, *strip, first, 1);
+        if self.depth < GROUP {
+            for (strip, sums) in strips.iter().zip(sums) {
+                let group = self.short_group(factors, *strip, 0, 1);
                 group.add_group(sums, self.columns, cut);
+            }
+            return;
+        }
+        // A strip's group waits for its last one: the host finds work in the other strips.
+        for rows in factors.groups::<GROUP>(self.depth) {
+            for (strip, sums) in strips.iter().zip(sums.iter_mut()) {
+                rows.group::<1>(*strip, 0).add_group(sums, self.columns, cut);
             }
         }
     }
@@ -368,19 +412,24 @@ impl Tiles {
         strips: &[Strip; TOGETHER],
         sums: &mut [[f32; COLUMNS]; TOGETHER],
     ) {
-        for first in (0..self.depth).step_by(2 * GROUP) {
+        if self.depth < 2 * GROUP {
+            for (strip, sums) in strips.iter().zip(sums) {
+                let [even, odd] = [0, 1].map(|first| self.short_group(factors, *strip, first, 2));
+                FusedGroup::add_two_groups(&even, &odd, sums, self.columns, cut);
+            }
+            return;
+        }
+        for rows in factors.groups::<{ 2 * GROUP }>(self.depth) {
             for (strip, sums) in strips.iter().zip(sums.iter_mut()) {
-                let even = self.group(factors, *strip, first, 2);
-                let odd = self.group(factors, *strip, first + 1, 2);
+                let (even, odd) = (rows.group::<2>(*strip, 0), rows.group::<2>(*strip, 1));
                 FusedGroup::add_two_groups(&even, &odd, sums, self.columns, cut);
             }
         }
     }
 
-    /// Every `step`-th product from one on. Groups of fewer products are filled up with zeros whose exponents never
-    /// count.
+    /// Every `step`-th product from one on, of fewer than make a group: filled up with zeros whose exponents never count.
     #[inline(always)]
-    fn group<'f>(
+    fn short_group<'f>(
         &self,
         factors: &'f Factors,
         strip: Strip,
@@ -389,17 +438,16 @@ impl Tiles {
     ) -> FusedGroup<'f, COLUMNS> {
         let [a, b] = &factors.values;
         let [a_exponents, b_exponents] = &factors.exponents;
-        let (at, first) = (strip.at % WIDTH, first % MAX_DEPTH);
+        let at = strip.at % WIDTH;
         let mut group = FusedGroup {
-            a: [0.0; GROUP],
-            a_exponents: [NO_EXPONENT; GROUP],
+            a: [&0.0; GROUP],
+            a_exponents: [&NO_EXPONENT; GROUP],
             b: [columns(&b[first], strip); GROUP],
             b_exponents: [columns(&b_exponents[first], strip); GROUP],
         };
-        for k in 0..GROUP.min(self.depth) {
-            let from = (first + step * k) % MAX_DEPTH;
-            group.a[k] = a[from][at];
-            group.a_exponents[k] = a_exponents[from][at];
+        for (k, from) in (first..self.depth).step_by(step).take(GROUP).enumerate() {
+            let from = from % MAX_DEPTH;
+            (group.a[k], group.a_exponents[k]) = (&a[from][at], &a_exponents[from][at]);
             group.b[k] = columns(&b[from], strip);
             group.b_exponents[k] = columns(&b_exponents[from], strip);
         }
