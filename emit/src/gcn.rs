@@ -4,8 +4,10 @@
 //! |---|---|
 //! | [`select`](mod@select) | instructions with virtual registers, by where operands are |
 //! | [`dead`] | removes what nobody reads |
+//! | [`schedule`](mod@schedule) | the order: few registers, hidden latency |
 //! | [`coalesce`] | makes the two sides of copies the same registers |
-//! | [`allocate`] | numbers; refuses what does not fit, never spills |
+//! | [`relieve`] | room without memory: constants again, scalars in VGPRs, AGPRs |
+//! | [`allocate`] | numbers in both vector files; what does not fit is refused |
 //! | [`check`] | follows every value through the numbered code, without trust in the steps before |
 //! | [`finish`] | the shortest form of every instruction |
 //! | [`waits`], [`wait_states`] | what software must wait for |
@@ -18,12 +20,15 @@ pub mod check;
 pub mod coalesce;
 pub mod dead;
 pub mod error;
+pub mod files;
 pub mod finish;
 pub mod layout;
 pub mod liveness;
 pub mod mir;
 pub mod object;
 mod plan;
+pub mod relieve;
+pub mod schedule;
 pub mod select;
 mod simplify;
 pub mod wait_states;
@@ -83,9 +88,8 @@ fn compiled(kernel: &Kernel, options: &Options) -> Result<Artefacts, Cause> {
     let select::Selected { mut function, inputs, phases } = select::select(&simple, plan)?;
     dead::remove(&mut function);
     let liveness = liveness::Liveness::of(&function);
-    let bundles = coalesce::coalesce(&function, &liveness);
-    let allocation =
-        allocate::allocate(&function, &liveness, &bundles, &phases, options.max_vgprs)?;
+    schedule::schedule(&mut function, &liveness);
+    let allocation = relieve::allocate(&mut function, &phases, options.max_vgprs)?;
     if options.check {
         check::check(&function, &allocation)?;
     }

@@ -11,6 +11,7 @@
 //! | [`fragment`] | where the elements of matrix operations lie |
 //! | [`slots`] | the registers of both files in one numbering |
 //! | [`wait_states`] | what software must leave between dependent instructions |
+//! | [`latency`] | a model of how long results take |
 //! | [`banks`] | LDS banks and the clocks of an access |
 //! | [`waits`], [`sysreg`], [`swizzle`] | what the immediates of single instructions mean |
 //!
@@ -24,6 +25,7 @@ pub mod encode;
 pub mod format;
 pub mod fragment;
 pub mod inst;
+pub mod latency;
 pub mod occupancy;
 pub mod reg;
 mod rules;

@@ -3,11 +3,11 @@
 use codeobj::CodeObject;
 use goblin::elf::Elf;
 
-use super::{compiled, library_specs};
+use super::{compiled, whole_library};
 
 #[test]
 fn every_code_object_is_read_back_with_the_same_facts() {
-    for (name, spec) in library_specs() {
+    for (name, spec) in whole_library() {
         let kernel = kernels::build(&spec).unwrap();
         let artefacts = compiled(&kernel);
         let object = CodeObject::parse(&artefacts.code_object).unwrap();
@@ -25,7 +25,7 @@ fn every_code_object_is_read_back_with_the_same_facts() {
 
 #[test]
 fn the_same_kernel_gives_the_same_bytes() {
-    let (_, spec) = library_specs().swap_remove(0);
+    let (_, spec) = whole_library().swap_remove(0);
     let kernel = kernels::build(&spec).unwrap();
     let [first, second] = [0, 1].map(|_| compiled(&kernel));
     assert_eq!(first.code_object, second.code_object);

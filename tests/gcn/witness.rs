@@ -6,7 +6,7 @@ use emulator::Numerics;
 use wavesmith::pipeline;
 
 use super::library::{case, code_objects, outputs};
-use super::{compiled, library_jobs, library_specs};
+use super::{compiled, library_jobs, whole_library};
 
 #[test]
 fn both_back_ends_give_equal_bits_in_every_mode_of_numerics() {
@@ -27,7 +27,7 @@ fn both_back_ends_give_equal_bits_in_every_mode_of_numerics() {
 
 #[test]
 fn the_assembler_gives_the_same_code_and_descriptor() {
-    for (name, spec) in library_specs() {
+    for (name, spec) in whole_library() {
         let kernel = kernels::build(&spec).unwrap();
         let ours = compiled(&kernel);
         let theirs = llvm::assemble(kernel.target, &ours.assembly, &Options::default())

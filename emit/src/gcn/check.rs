@@ -100,10 +100,10 @@ impl Checker<'_> {
     fn ties(&self, inst: &Inst) -> Result<(), Cause> {
         let fail = |what: &str| Err(Cause::Internal { problem: format!("{inst:?} {what}") });
         for (_, part) in inst.parts().filter(|_| inst.op().is_some()) {
-            let number = self.allocation.number(part) as u8;
+            let number = self.allocation.number(part);
             let operand = match self.function.info(part.reg).class {
-                Class::Scalar => isa::Operand::Sgpr(number),
-                Class::Vector => isa::Operand::Vgpr(number),
+                Class::Scalar => isa::Operand::Sgpr(number as u8),
+                Class::Vector => super::files::vector_operand(number),
             };
             if !operand.fits_tuple(part.count.into(), self.function.target) {
                 return fail("has a misaligned tuple");

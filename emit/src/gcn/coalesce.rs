@@ -19,6 +19,8 @@ pub struct Bundle {
     pub fixed: Option<u32>,
     /// Where each register of the bundle is alive.
     pub ranges: Vec<Ranges>,
+    /// Whether its members are to stay in accumulation registers.
+    pub parked: bool,
     /// Members, for messages.
     pub members: Vec<Reg>,
 }
@@ -81,6 +83,7 @@ impl Bundles {
                 align: info.align.into(),
                 fixed: info.fixed.map(u32::from),
                 ranges,
+                parked: info.parked,
                 members: vec![Reg(index as u32)],
             }));
         }
@@ -122,6 +125,7 @@ impl Bundles {
             .iter()
             .all(|(offset, align)| offset % i64::from(*align) == 0);
         if first.class != second.class
+            || first.parked != second.parked
             || first.fixed.is_some()
             || second.fixed.is_some()
             || grows
@@ -168,6 +172,7 @@ impl Bundles {
                 class: bundle.class,
                 align,
                 fixed: None,
+                parked: bundle.parked,
                 ranges: Vec::new(),
                 members: Vec::new(),
             });

@@ -8,6 +8,7 @@ use isa::{Op, Operand, Target};
 
 use super::allocate::Allocation;
 use super::error::Cause;
+use super::files::{move_op, vector_operand};
 use super::mir::{Class, Function, Inst, Kind, Part, Slot};
 
 /// An instruction with its registers.
@@ -76,10 +77,10 @@ impl Finisher<'_> {
     }
 
     fn register(&self, part: Part) -> Operand {
-        let number = self.allocation.number(part) as u8;
+        let number = self.allocation.number(part);
         match self.function.info(part.reg).class {
-            Class::Scalar => Operand::Sgpr(number),
-            Class::Vector => Operand::Vgpr(number),
+            Class::Scalar => Operand::Sgpr(number as u8),
+            Class::Vector => vector_operand(number),
         }
     }
 
@@ -92,32 +93,36 @@ impl Finisher<'_> {
         }
         let count = to.count;
         let is_scalar = self.function.info(to.reg).class == Class::Scalar;
-        let upwards = match (number(first), number(from)) {
-            (Some(to), Some(from)) => to < from,
+        let upwards = match (first, from) {
+            (Operand::Sgpr(to), Operand::Sgpr(from))
+            | (Operand::Vgpr(to), Operand::Vgpr(from))
+            | (Operand::Acc(to), Operand::Acc(from)) => to < from,
             _ => true,
         };
         let mut moves = Vec::new();
         let mut index = 0;
         while index < count {
             let (a, b) = (shifted(first, index), shifted(from, index));
+            let between = move_op(a, b);
             let pairs = index + 1 < count
+                && between.is_none()
                 && (is_scalar || self.target == Target::Gfx950)
                 && is_even(a)
                 && is_even(b)
                 && !matches!(b, Operand::Literal(_) | Operand::Float(_));
-            moves.push((a, b, pairs));
+            moves.push((a, b, pairs, between));
             index += if pairs { 2 } else { 1 };
         }
         if !upwards {
             moves.reverse();
         }
-        for (a, b, pairs) in moves {
-            let op = match (is_scalar, pairs) {
+        for (a, b, pairs, between) in moves {
+            let op = between.unwrap_or(match (is_scalar, pairs) {
                 (true, true) => Op::Salu(Salu::SMovB64),
                 (true, false) => Op::Salu(Salu::SMovB32),
                 (false, true) => Op::Int(Int::VMovB64),
                 (false, false) => Op::Int(Int::VMovB32),
-            };
+            });
             let mut operands = [Operand::None; MAX_OPERANDS];
             (operands[0], operands[1]) = (a, b);
             if let Ok(inst_) = machine(self.target, op, operands, Modifiers::default()) {
@@ -129,7 +134,7 @@ impl Finisher<'_> {
 
 fn number(operand: Operand) -> Option<u8> {
     match operand {
-        Operand::Sgpr(number) | Operand::Vgpr(number) => Some(number),
+        Operand::Sgpr(number) | Operand::Vgpr(number) | Operand::Acc(number) => Some(number),
         _ => None,
     }
 }
@@ -139,6 +144,7 @@ fn shifted(operand: Operand, by: u8) -> Operand {
     match operand {
         Operand::Sgpr(number) => Operand::Sgpr(number + by),
         Operand::Vgpr(number) => Operand::Vgpr(number + by),
+        Operand::Acc(number) => Operand::Acc(number + by),
         other => other,
     }
 }

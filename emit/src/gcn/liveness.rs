@@ -4,7 +4,7 @@
 //! half-open ranges of these places. An instruction whose results may not share registers with its sources writes at
 //! `2p` already.
 
-use super::mir::{Function, Inst, Kind};
+use super::mir::{Function, Inst, Kind, Reg};
 
 /// Ranges of places in ascending order.
 pub type Ranges = Vec<(u32, u32)>;
@@ -19,22 +19,32 @@ pub struct Liveness {
     pub firsts: Vec<u32>,
     /// What is alive at the start of the first block: inputs, and registers read before they are written.
     pub at_entry: Vec<u32>,
+    /// What is alive at the start of every block.
+    live_in: Vec<Set>,
 }
 
 /// A set of single registers.
 #[derive(Clone, PartialEq, Eq)]
-struct Set(Vec<u64>);
+pub struct Set(Vec<u64>);
 
 impl Set {
-    fn new(count: u32) -> Set {
+    /// An empty set of members below a number.
+    pub fn new(count: u32) -> Set {
         Set(vec![0; (count as usize).div_ceil(64)])
     }
 
-    fn insert(&mut self, unit: u32) {
+    /// Whether it has a member.
+    pub fn contains(&self, unit: u32) -> bool {
+        self.0[unit as usize / 64] >> (unit % 64) & 1 == 1
+    }
+
+    /// Adds a member.
+    pub fn insert(&mut self, unit: u32) {
         self.0[unit as usize / 64] |= 1 << (unit % 64);
     }
 
-    fn remove(&mut self, unit: u32) {
+    /// Takes one away.
+    pub fn remove(&mut self, unit: u32) {
         self.0[unit as usize / 64] &= !(1 << (unit % 64));
     }
 
@@ -61,15 +71,25 @@ impl Liveness {
             ranges: vec![Vec::new(); count as usize],
             firsts,
             at_entry: live_in.first().map(|set| set.iter().collect()).unwrap_or_default(),
+            live_in: Vec::new(),
         };
         for block in (0..function.blocks.len()).rev() {
             liveness.block(function, block, &live_in);
         }
+        liveness.live_in = live_in;
         for ranges in &mut liveness.ranges {
             ranges.reverse();
             join_neighbours(ranges);
         }
         liveness
+    }
+
+    /// Registers and their parts that are alive at the start of a block.
+    pub fn at_start_of(&self, block: usize) -> impl Iterator<Item = (Reg, u8)> + '_ {
+        self.live_in[block].iter().map(|unit| {
+            let reg = self.starts.partition_point(|start| *start <= unit) - 1;
+            (Reg(reg as u32), (unit - self.starts[reg]) as u8)
+        })
     }
 
     /// Adds the ranges of a block, last ones first.

@@ -37,6 +37,10 @@ pub struct RegInfo {
     pub fixed: Option<u8>,
     /// The kernel's value that it was made for.
     pub value: Option<Value>,
+    /// It was made to hold in accumulation registers what other registers had no room for.
+    pub parked: bool,
+    /// It holds for a few instructions what is kept elsewhere.
+    pub brief: bool,
 }
 
 /// A run of registers of a tuple, as an operand.
@@ -233,7 +237,8 @@ impl Function {
     /// A new virtual register.
     pub fn reg(&mut self, class: Class, count: u8, value: Option<Value>) -> Reg {
         let align = natural_alignment(self.target, class, count);
-        self.regs.push(RegInfo { class, count, align, fixed: None, value });
+        let (parked, brief) = (false, false);
+        self.regs.push(RegInfo { class, count, align, fixed: None, value, parked, brief });
         Reg(self.regs.len() as u32 - 1)
     }
 

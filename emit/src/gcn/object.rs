@@ -56,7 +56,11 @@ pub fn padding() -> usize {
 
 /// Register counts as descriptor and metadata give them.
 pub struct Registers {
-    /// VGPRs used, at least 1.
+    /// VGPRs used, at least 1, without accumulation registers.
+    pub arch_vgprs: u32,
+    /// Accumulation registers used.
+    pub agprs: u32,
+    /// Both, with what lies between them.
     pub vgprs: u32,
     /// SGPRs used, VCC and other special ones included.
     pub sgprs: u32,
@@ -70,7 +74,10 @@ impl Registers {
             Target::Gfx950 => 6,
             Target::Gfx1100 => 2,
         };
-        Registers { vgprs: allocation.vgprs.max(1), sgprs: allocation.sgprs + special }
+        let (arch_vgprs, agprs) = (allocation.vgprs.max(1), allocation.agprs);
+        let first_acc = arch_vgprs.next_multiple_of(target.limits().accum_offset_granule.max(1));
+        let vgprs = if agprs == 0 { arch_vgprs } else { first_acc + agprs };
+        Registers { arch_vgprs, agprs, vgprs, sgprs: allocation.sgprs + special }
     }
 }
 
@@ -80,7 +87,7 @@ pub fn descriptor(kernel: &Kernel, registers: &Registers, ids: [bool; 3]) -> Ker
     let limits = target.limits();
     let is_gfx1100 = target == Target::Gfx1100;
     let vgprs = registers.vgprs.next_multiple_of(limits.vgpr_encoding_granule);
-    let first_acc = registers.vgprs.next_multiple_of(limits.accum_offset_granule.max(1));
+    let first_acc = registers.arch_vgprs.next_multiple_of(limits.accum_offset_granule.max(1));
     KernelDescriptor {
         group_segment_bytes: kernel.lds_layout().1,
         private_segment_bytes: 0,
@@ -151,7 +158,7 @@ pub fn metadata(kernel: &Kernel, registers: &Registers) -> KernelMetadata {
         wavefront_size: kernel.target.wave_width(),
         sgpr_count: registers.sgprs,
         vgpr_count: registers.vgprs,
-        agpr_count: (!is_gfx1100).then_some(0),
+        agpr_count: (!is_gfx1100).then_some(registers.agprs),
         sgpr_spill_count: 0,
         vgpr_spill_count: 0,
         max_flat_workgroup_size: kernel.workgroup_size,

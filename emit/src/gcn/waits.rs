@@ -20,6 +20,11 @@ use super::error::Cause;
 use super::finish::{Code, Placed, machine};
 use super::layout::successors;
 
+/// Instructions within which loads count as issued together.
+const TOGETHER: u32 = 16;
+/// Ages beyond this one are told apart no more.
+const OLD: u32 = 128;
+
 /// An operation under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pending {
@@ -27,6 +32,8 @@ struct Pending {
     slots: Option<Slots>,
     /// Younger operations of the same counter, at least.
     younger: u32,
+    /// Instructions since it was issued, at most.
+    age: u32,
     /// Scalar memory.
     is_scalar: bool,
 }
@@ -124,11 +131,11 @@ impl State {
         for touched in registers(inst, target) {
             let meets =
                 |pending: &&Pending| pending.slots.is_some_and(|slots| slots.overlaps(touched));
-            for pending in self.vector.values().filter(meets) {
-                want(&mut needed.vector, pending.younger);
+            if let Some(count) = together(&self.vector, meets) {
+                want(&mut needed.vector, count);
             }
-            for pending in self.local.values().filter(meets) {
-                want(&mut needed.local, if is_mixed { 0 } else { pending.younger });
+            if let Some(count) = together(&self.local, meets) {
+                want(&mut needed.local, if is_mixed { 0 } else { count });
             }
         }
         needed
@@ -142,6 +149,9 @@ impl State {
         if let Some(count) = needed.local {
             self.local.retain(|_, pending| pending.younger < count);
         }
+        for pending in self.vector.values_mut().chain(self.local.values_mut()) {
+            pending.age = (pending.age + 1).min(OLD);
+        }
         for counter in inst.counters(target) {
             let list = match counter {
                 Counter::Vm => &mut self.vector,
@@ -151,11 +161,27 @@ impl State {
             list.values_mut().for_each(|pending| pending.younger += 1);
             // What is far beyond the counter's depth has long arrived when a new one can be counted.
             list.retain(|_, pending| pending.younger < 64);
-            let pending =
-                Pending { slots: result(inst, target), younger: 0, is_scalar: is_scalar(inst) };
+            let pending = Pending {
+                slots: result(inst, target),
+                younger: 0,
+                age: 0,
+                is_scalar: is_scalar(inst),
+            };
             list.insert(site, pending);
         }
     }
+}
+
+/// How many operations may be outstanding once those that meet, and loads issued together with them, are done.
+fn together(list: &BTreeMap<u32, Pending>, meets: impl Fn(&&Pending) -> bool) -> Option<u32> {
+    let met = list.values().filter(meets).min_by_key(|pending| (pending.younger, pending.age))?;
+    let with = |pending: &&Pending| {
+        pending.slots.is_some()
+            && pending.age < OLD
+            && pending.younger <= met.younger
+            && pending.age + TOGETHER >= met.age
+    };
+    list.values().filter(with).map(|pending| pending.younger).min().or(Some(met.younger))
 }
 
 fn join(a: &BTreeMap<u32, Pending>, b: &BTreeMap<u32, Pending>) -> BTreeMap<u32, Pending> {
@@ -163,6 +189,7 @@ fn join(a: &BTreeMap<u32, Pending>, b: &BTreeMap<u32, Pending>) -> BTreeMap<u32,
     for (site, pending) in b {
         let known = joined.entry(*site).or_insert(*pending);
         known.younger = known.younger.min(pending.younger);
+        known.age = known.age.max(pending.age);
     }
     joined
 }
