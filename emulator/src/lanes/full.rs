@@ -136,18 +136,21 @@ pub(super) fn pairs_rows<F: Fn(Fused, f32, f32, f32) -> f32>(
 }
 
 #[inline(always)]
-pub(super) fn numbers_rows<F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> u32>(
-    _: Fused,
+fn signed_numbers_rows<
+    const SIGNED: u8,
+    F: Fn(u32, u32, u32) -> u32,
+    G: Fn(u32, u32, u32) -> u32,
+>(
     vectors: &mut VectorFile,
     inst: &Prepared,
     of_numbers: F,
     of_everything: G,
-) -> Outcome {
+) {
     let (signs, mut left) = (Signs::of(inst), 0);
     each_row!(vectors, inst, |row, a, b, c, out| {
         let mut has_nans = false;
         for (at, out) in out.iter_mut().enumerate() {
-            let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
+            let [a, b, c] = signs.apply_to::<SIGNED>([a[at], b[at], c[at]]);
             *out = of_numbers(a, b, c);
             let is_nan = [a, b, c].map(|bits| f32::from_bits(bits).is_nan());
             has_nans |= is_nan[0] | is_nan[1] | is_nan[2];
@@ -159,6 +162,21 @@ pub(super) fn numbers_rows<F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> 
     });
     if left != 0 {
         put_everything(vectors, inst, u64::MAX, left, &of_everything);
+    }
+}
+
+#[inline(always)]
+pub(super) fn numbers_rows<F: Fn(u32, u32, u32) -> u32, G: Fn(u32, u32, u32) -> u32>(
+    _: Fused,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    of_numbers: F,
+    of_everything: G,
+) -> Outcome {
+    if inst.has_signs {
+        signed_numbers_rows::<ALL_SIGNED, F, G>(vectors, inst, of_numbers, of_everything);
+    } else {
+        signed_numbers_rows::<0, F, G>(vectors, inst, of_numbers, of_everything);
     }
     Ok(())
 }

@@ -1,10 +1,33 @@
 //! Integer operations: 32, 64 and 16 bits.
 
+use super::simd::{Fused, Loops};
 use super::{ZERO, map3, simd};
 use crate::exec::{Exec, Outcome};
 use crate::prepare::Prepared;
 use crate::taint::Rule;
-use crate::wave::ROW_LANES;
+use crate::wave::{ROW_LANES, Row};
+
+/// A row of 64-bit results; sources and results in words, the low ones first.
+struct WideRow<'a, F> {
+    sources: [[&'a Row; 2]; 3],
+    f: &'a F,
+}
+
+impl<F: Fn(u64, u64, u64) -> u64> Loops for WideRow<'_, F> {
+    type Output = [Row; 2];
+
+    #[inline(always)]
+    fn run(self, _: Fused) -> [Row; 2] {
+        let mut out = [ZERO; 2];
+        for lane in 0..ROW_LANES {
+            let [a, b, c] =
+                self.sources.map(|[low, high]| u64::from(low[lane]) | u64::from(high[lane]) << 32);
+            let result = (self.f)(a, b, c);
+            (out[0][lane], out[1][lane]) = (result as u32, (result >> 32) as u32);
+        }
+        out
+    }
+}
 
 impl Exec<'_> {
     /// One 32-bit source.
@@ -67,13 +90,30 @@ impl Exec<'_> {
     ) -> Outcome {
         let is_undefined = self.is_any_undefined(inst);
         for row in self.rows() {
-            let source = |k: usize| self.any_row(inst, k, row);
-            let (a, b, c) = (source(0), source(1), source(2));
-            let out = std::array::from_fn(|lane| f(a[lane], b[lane], c[lane]));
+            let mut buffers = [[ZERO; 2]; 3];
+            let [x, y, z] = &mut buffers;
+            let sources = [
+                self.words_row(inst, 0, row, x),
+                self.words_row(inst, 1, row, y),
+                self.words_row(inst, 2, row, z),
+            ];
+            let out = simd::run(self.wave.vectors.width(), WideRow { sources, f: &f });
             let shadow = self.shadow_if(is_undefined, inst, row, rule);
-            self.put_wide(inst, row, &out, shadow);
+            self.put_words(inst, row, &out, shadow);
         }
         Ok(())
+    }
+
+    /// The words of a row of a source of 32 or 64 bits, zero-extended.
+    fn words_row<'a>(
+        &'a self,
+        inst: &Prepared,
+        k: usize,
+        row: usize,
+        [low, high]: &'a mut [Row; 2],
+    ) -> [&'a Row; 2] {
+        let low = self.source_row(inst, k, row, low);
+        [low, if inst.bits[k] == 64 { self.high_row(inst, k, row, high) } else { high }]
     }
 
     /// A row of a source of 32 or 64 bits, zero-extended.

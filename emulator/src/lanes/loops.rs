@@ -117,7 +117,7 @@ pub(super) fn arithmetic_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
 }
 
 #[inline(always)]
-pub(super) fn pairs_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
+fn pairs<const SIGNED: u8, F: Fn(Fused, f32, f32, f32) -> f32>(
     fused: Fused,
     vectors: &mut VectorFile,
     inst: &Prepared,
@@ -135,10 +135,9 @@ pub(super) fn pairs_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
         let (mut low_out, mut high_out) = (ZERO, ZERO);
         let [a, b, c] = low.sources(row);
         let mut has_nans =
-            arithmetic_row::<ALL_SIGNED>(fused, &low_signs, [&a, &b, &c], &mut low_out, &f);
+            arithmetic_row::<SIGNED>(fused, &low_signs, [&a, &b, &c], &mut low_out, &f);
         let [a, b, c] = high.sources(row);
-        has_nans |=
-            arithmetic_row::<ALL_SIGNED>(fused, &high_signs, [&a, &b, &c], &mut high_out, &f);
+        has_nans |= arithmetic_row::<SIGNED>(fused, &high_signs, [&a, &b, &c], &mut high_out, &f);
         if has_nans {
             left |= 1 << row;
             continue;
@@ -152,6 +151,22 @@ pub(super) fn pairs_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
         put_canonical_pair(vectors, inst, active, left, words, &f);
     }
     Ok(())
+}
+
+#[inline(always)]
+pub(super) fn pairs_lanes<F: Fn(Fused, f32, f32, f32) -> f32>(
+    fused: Fused,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    active: u64,
+    words: [Choice; 2],
+    f: F,
+) -> Outcome {
+    if words[0].neg | words[1].neg == 0 {
+        pairs::<0, F>(fused, vectors, inst, active, words, f)
+    } else {
+        pairs::<ALL_SIGNED, F>(fused, vectors, inst, active, words, f)
+    }
 }
 
 #[inline(always)]

@@ -34,7 +34,7 @@ impl Signs {
 
     /// Of the sources that `SIGNED` names; the other ones have none.
     #[inline(always)]
-    fn apply_to<const SIGNED: u8>(&self, bits: [u32; 3]) -> [u32; 3] {
+    pub(super) fn apply_to<const SIGNED: u8>(&self, bits: [u32; 3]) -> [u32; 3] {
         let signed = self.apply(bits);
         let choose = |k: usize| if SIGNED >> k & 1 == 1 { signed[k] } else { bits[k] };
         [choose(0), choose(1), choose(2)]

@@ -69,10 +69,21 @@ impl Exec<'_> {
         out: &[u64; ROW_LANES],
         shadow: Shadow,
     ) {
+        let (low, high) = split(out);
+        self.put_words(inst, row, &[low, high], shadow);
+    }
+
+    /// Writes a row of 64-bit results, given as their words.
+    pub(super) fn put_words(
+        &mut self,
+        inst: &Prepared,
+        row: usize,
+        words: &[Row; 2],
+        shadow: Shadow,
+    ) {
         let Dest::Vector(register) = inst.dst[0] else { return };
         let lanes = self.wave.active_row(row);
-        let (low, high) = split(out);
-        for (word, values) in [low, high].iter().enumerate() {
+        for (word, values) in words.iter().enumerate() {
             let register = register + word as u16;
             self.wave.vectors.write_row(register, row, lanes, u32::MAX, values);
             if let Some(shadow) = &shadow {

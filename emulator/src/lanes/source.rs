@@ -94,7 +94,7 @@ impl Exec<'_> {
 
     /// A row of the high word of a 64-bit source.
     #[inline]
-    fn high_row<'a>(
+    pub(super) fn high_row<'a>(
         &'a self,
         inst: &Prepared,
         k: usize,

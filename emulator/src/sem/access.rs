@@ -124,7 +124,7 @@ impl Exec<'_> {
         for row in self.rows() {
             self.load_lanes::<N, M>(inst, row, extend, &addresses)?;
         }
-        self.issue(inst, if self.wave.active == 0 { Span::default() } else { inst.result_span() });
+        self.issue_result(inst);
         Ok(())
     }
 
@@ -416,6 +416,12 @@ impl Exec<'_> {
         let queue = inst.queue.unwrap_or(Queue::Unordered);
         let (counters, n_counters) = inst.counters;
         self.count_outstanding(inst, queue, &counters[..n_counters], span);
+    }
+
+    /// As [`Exec::issue`], of one whose result is outstanding where it has active lanes.
+    pub(crate) fn issue_result(&mut self, inst: &Prepared) {
+        let is_pending = self.options.checks && self.wave.active != 0;
+        self.issue(inst, if is_pending { inst.result_span() } else { Span::default() });
     }
 
     /// Counts an instruction as outstanding, where anything watches; one without a counter never is.

@@ -235,7 +235,7 @@ impl Exec<'_> {
             for row in 0..n_rows {
                 self.put(inst, row, &lanes.out[row], None);
             }
-            self.issue_lane_move(inst);
+            self.issue_result(inst);
             return Ok(());
         }
         let rows = [0, n_rows - 1].map(|row| self.lds_addresses(inst, offset, row));
@@ -320,11 +320,7 @@ impl Exec<'_> {
                 }
             }
         }
-        self.issue_lane_move(inst);
-    }
-
-    fn issue_lane_move(&mut self, inst: &Prepared) {
-        self.issue(inst, if self.wave.active == 0 { Span::default() } else { inst.result_span() });
+        self.issue_result(inst);
     }
 }
 

@@ -203,7 +203,7 @@ impl Exec<'_> {
                 })?;
             }
         }
-        self.issue(inst, if self.wave.active == 0 { Span::default() } else { inst.result_span() });
+        self.issue_result(inst);
         Ok(())
     }
 
