@@ -11,6 +11,7 @@
 //! manuals want it all ones); a partial EXEC is a finding.
 
 mod arithmetic;
+mod factors;
 mod layout;
 mod strips;
 #[cfg(test)]
@@ -31,8 +32,8 @@ use crate::operand::{Dest, Source};
 use crate::prepare::{Prepared, unsupported};
 use crate::sem::Meaning::{self, Approximate, Exact, Unsupported};
 use crate::wave::ROW_LANES;
+pub(crate) use factors::Factors;
 use layout::{Layout, Plan};
-pub(crate) use tiles::Factors;
 use tiles::{Rows, Sums};
 
 /// Why sparse and f8f6f4 operations are refused.
