@@ -22,6 +22,7 @@
 mod blocks;
 mod control;
 mod expr;
+mod halves;
 mod held;
 mod index;
 mod infer;
@@ -39,7 +40,7 @@ mod view;
 pub use blocks::WaveBlocks;
 pub use control::Carried;
 pub use expr::Expr;
-pub use held::{Factor, Held};
+pub use held::{Factor, Held, SplitFactor};
 pub use index::{Index, Indices};
 pub use lanes::LaneGroups;
 pub use mask::Mask;

@@ -12,7 +12,7 @@ mod walk;
 
 pub use builder::{
     Accumulator, Atom, BuildError, Expr, Factor, Held, KernelBuilder, LaneGroups, Mask,
-    RowElements, View, WaveBlocks, WaveTile,
+    RowElements, SplitFactor, View, WaveBlocks, WaveTile,
 };
 pub use ir::{Kernel, Scalar};
 pub use text::{parse, print};

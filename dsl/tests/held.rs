@@ -50,6 +50,21 @@ fn results_become_factors() {
     }
 }
 
+/// On gfx1100 the halves of a wave give each other the rows that factors need: two a register.
+#[test]
+fn results_become_factors_in_both_halves() {
+    let text = |in_order| {
+        let k = KernelBuilder::new("sample", Target::Gfx1100, 128);
+        chained(&k, 16, 16, in_order);
+        k.finish().map(|kernel| print(&kernel)).map_err(|errors| errors[0].to_string())
+    };
+    let own = text(true).expect("a kernel");
+    assert_eq!(own.matches("matrix ").count(), 2 * 2 * 2, "{own}");
+    assert_eq!(own.matches("lane_xor ").count(), 2 * 4, "{own}");
+    let refused = text(false).expect_err("a mistake");
+    assert!(refused.contains("memory in another order"), "{refused}");
+}
+
 #[test]
 fn memory_in_another_order_is_refused() {
     let text = first_mistake(|k| chained(k, 16, 32, false));

@@ -11,7 +11,7 @@ use isa::table::{Element, Matrix};
 use crate::ir::{Op, Scalar, Type};
 use crate::verify::operand_types;
 
-use super::order::RunOrder;
+use super::order::{ResultOrder, RunOrder};
 use super::{Carried, Expr, KernelBuilder, View};
 
 /// A matrix operation of the target: `D[m, n] = A[m, k] · B[n, k]ᵀ + C[m, n]` with C and D in f32 and m = n.
@@ -22,9 +22,9 @@ pub struct Atom<'k> {
     k: &'k KernelBuilder,
     op: Matrix,
     /// The lane's row of A, row of B and column of D.
-    across: Expr<'k>,
+    pub(super) across: Expr<'k>,
     /// The lane's group, which takes the next run of k, or of rows of D.
-    group: Expr<'k>,
+    pub(super) group: Expr<'k>,
 }
 
 /// What a lane holds of A.
@@ -38,8 +38,8 @@ pub struct Right<'k>(Expr<'k>);
 /// What a lane holds of C or D: f32.
 #[derive(Clone, Copy)]
 pub struct Accumulator<'k> {
-    atom: Atom<'k>,
-    value: Expr<'k>,
+    pub(super) atom: Atom<'k>,
+    pub(super) value: Expr<'k>,
 }
 
 impl KernelBuilder {
@@ -136,6 +136,9 @@ impl<'k> Atom<'k> {
     /// C from the top left of a view of its transpose.
     #[track_caller]
     pub fn load_transposed(self, view: &View<'k>) -> Accumulator<'k> {
+        if let Some(distance) = self.copy() {
+            return Accumulator { atom: self, value: self.load_half(distance, view) };
+        }
         let mut elements = Vec::new();
         for run in self.runs() {
             elements.extend(view.load_run(run.transposed(), self.run()));
@@ -182,10 +185,13 @@ impl<'k> Atom<'k> {
     }
 
     /// `None` where lanes hold results in the order in which they take factors.
-    pub(super) fn result_order(self) -> Option<RunOrder> {
+    pub(super) fn result_order(self) -> Option<ResultOrder> {
+        if self.copy().is_some() {
+            return Some(ResultOrder::Halves);
+        }
         let runs = self.lane_elements() as u32 / self.run().max(1);
         let groups = self.fragment(Part::A).groups();
-        (runs > 1).then_some(RunOrder { groups, runs })
+        (runs > 1).then_some(ResultOrder::Runs(RunOrder { groups, runs }))
     }
 
     /// Elements of a factor that a lane gives to one operation.
@@ -266,7 +272,7 @@ impl<'k> Atom<'k> {
     }
 
     /// Every operation that kernels may use has these fragments.
-    fn fragment(self, part: Part) -> Fragment {
+    pub(super) fn fragment(self, part: Part) -> Fragment {
         Fragment::of(self.op, part).expect("a dense operation, by construction")
     }
 
@@ -315,11 +321,11 @@ impl fmt::Debug for Atom<'_> {
 
 /// An element of D that a lane holds.
 #[derive(Clone, Copy)]
-struct Place<'k> {
+pub(super) struct Place<'k> {
     /// The row is this plus `offset`.
-    first: Expr<'k>,
-    offset: u32,
-    column: Expr<'k>,
+    pub(super) first: Expr<'k>,
+    pub(super) offset: u32,
+    pub(super) column: Expr<'k>,
 }
 
 impl<'k> Place<'k> {
@@ -327,7 +333,7 @@ impl<'k> Place<'k> {
         ((self.first, self.offset), self.column)
     }
 
-    fn transposed(self) -> (Expr<'k>, (Expr<'k>, u32)) {
+    pub(super) fn transposed(self) -> (Expr<'k>, (Expr<'k>, u32)) {
         (self.column, (self.first, self.offset))
     }
 
@@ -378,9 +384,17 @@ impl<'k> Accumulator<'k> {
     }
 
     /// The lane's elements in runs of neighbouring rows, each with the row of its first element (what the lane adds to a
-    /// constant) and its column.
+    /// constant) and its column. Where rows go to the halves of a wave by turns (WMMA), the halves exchange theirs
+    /// first, and each has one run of half the rows.
     #[track_caller]
     pub fn for_each_run(self, f: impl Fn(Expr<'k>, (Expr<'k>, u32), Expr<'k>)) {
+        if let Some(distance) = self.atom.copy() {
+            let items = [(self.neighbours(distance), self.atom.half())];
+            self.atom.each(items, |(run, place)| {
+                f(run, (place.first, place.offset), place.column);
+            });
+            return;
+        }
         let run = self.atom.run() as u8;
         let items = (0..).step_by(usize::from(run)).zip(self.atom.runs());
         self.atom.each(items, |(first, place)| {
@@ -399,6 +413,10 @@ impl<'k> Accumulator<'k> {
     /// lie in one lane and go out in one access.
     #[track_caller]
     pub fn store_transposed(self, view: &View<'k>) {
+        if let Some(distance) = self.atom.copy() {
+            let run = self.neighbours(distance).elements();
+            return view.store_run(self.atom.half().transposed(), &run);
+        }
         let elements = self.value.elements();
         let items = elements.chunks(self.atom.run() as usize).zip(self.atom.runs());
         self.atom.each(items, |(run, place)| view.store_run(place.transposed(), run));

@@ -173,6 +173,41 @@ impl<'k> WaveTile<'k> {
         }
     }
 
+    /// One operation for one block.
+    #[track_caller]
+    pub(super) fn multiply_add_block(
+        &mut self,
+        [row, column]: [u32; 2],
+        left: Expr<'k>,
+        right: Expr<'k>,
+    ) {
+        let atom = self.atom;
+        if let Some(part) = self.parts.get_mut((row * self.columns + column) as usize) {
+            *part = atom.multiply_add_parts(left, right, *part);
+        }
+    }
+
+    /// Its rows.
+    pub fn rows(&self) -> u32 {
+        self.blocks()[0] * self.m()
+    }
+
+    /// The rows of one operation, from row `block` times those on.
+    pub fn row_block(&self, block: u32) -> WaveTile<'k> {
+        let columns = self.columns as usize;
+        let parts = self.parts.iter().skip(block as usize * columns).take(columns);
+        WaveTile { parts: parts.copied().collect(), ..self.clone() }
+    }
+
+    /// The tile whose rows are those of other tiles of as many columns, one below the other.
+    pub fn stacked(blocks: Vec<WaveTile<'k>>) -> Option<WaveTile<'k>> {
+        let first = blocks.first()?.clone();
+        Some(WaveTile {
+            parts: blocks.into_iter().flat_map(|block| block.parts).collect(),
+            ..first
+        })
+    }
+
     /// Calls `f` with each run of neighbouring rows, the row of its first element and its column in the tile, both as what
     /// the lane adds to a constant.
     #[track_caller]

@@ -7,7 +7,7 @@
 
 use crate::ir::{Address, Base, LdsId, Op, Scalar, Type};
 
-use super::order::RunOrder;
+use super::order::ResultOrder;
 use super::stride::Stride;
 use super::{Expr, Index, Indices, KernelBuilder};
 
@@ -22,7 +22,7 @@ pub struct View<'k> {
     /// From one index of an axis to the next.
     strides: Vec<Stride<'k>>,
     /// The order of the last axis in memory, when it is not its own.
-    order: Option<RunOrder>,
+    order: Option<ResultOrder>,
     /// Offset of the start in bytes.
     offset: Option<Expr<'k>>,
     constant: u64,
@@ -104,7 +104,7 @@ impl<'k> View<'k> {
     }
 
     /// The same memory with its last axis in the order of an operation's results.
-    pub(super) fn ordered(mut self, order: Option<RunOrder>) -> View<'k> {
+    pub(super) fn ordered(mut self, order: Option<ResultOrder>) -> View<'k> {
         self.order = order;
         self
     }
@@ -125,7 +125,7 @@ impl<'k> View<'k> {
         self.dims = dims;
     }
 
-    pub(super) fn order(&self) -> Option<RunOrder> {
+    pub(super) fn order(&self) -> Option<ResultOrder> {
         self.order
     }
 
@@ -237,14 +237,9 @@ impl<'k> View<'k> {
     #[track_caller]
     pub fn store(&self, indices: impl Indices<'k>, value: Expr<'k>) {
         let lanes = value.ty().lanes();
-        let Some(order) = self.order else {
-            return self.element(&indices.list(), u32::from(lanes)).store_here(0, value);
-        };
-        let (indices, distance) = order.places(self.k, indices.list(), u32::from(lanes));
-        let start = self.element(&indices, u32::from(lanes.min(4)));
-        for (run, first) in (0..lanes).step_by(4).enumerate() {
-            let part = value.part(first, lanes.min(4));
-            start.store_here(run as u32 * distance, part);
+        match self.order {
+            None => self.element(&indices.list(), u32::from(lanes)).store_here(0, value),
+            Some(order) => order.store(self, indices.list(), value),
         }
     }
 
@@ -272,7 +267,7 @@ impl<'k> View<'k> {
 
     /// The place of an access to `count` neighbours, as a view without axes.
     #[track_caller]
-    fn element(&self, indices: &[Index<'k>], count: u32) -> View<'k> {
+    pub(super) fn element(&self, indices: &[Index<'k>], count: u32) -> View<'k> {
         if indices.len() != self.dims.len() {
             let expected = format!("{}, one an axis", self.dims.len());
             self.k.mistake("an access", format!("{} indices", indices.len()), expected);
@@ -294,7 +289,7 @@ impl<'k> View<'k> {
     }
 
     #[track_caller]
-    fn store_here(&self, position: u32, value: Expr<'k>) {
+    pub(super) fn store_here(&self, position: u32, value: Expr<'k>) {
         let value = match value.ty().scalar() {
             Some(Scalar::F32) if matches!(self.elem, Scalar::F16 | Scalar::Bf16) => {
                 value.narrow(self.elem)
