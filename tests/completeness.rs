@@ -147,7 +147,7 @@ impl Inventory {
         for family in FAMILIES {
             for kind in family.kernels {
                 let kernel = kind.to_string();
-                for target in kind.targets().iter().map(ToString::to_string) {
+                for target in Target::ALL.iter().map(ToString::to_string) {
                     let key = (family.name.to_owned(), kernel.clone(), target);
                     let mut need = |set: &BTreeSet<_>, what: &str| {
                         if !set.contains(&key) {

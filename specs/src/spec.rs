@@ -35,20 +35,6 @@ choice! {
 }
 
 impl KernelKind {
-    /// The targets that its specs may name.
-    pub fn targets(self) -> &'static [Target] {
-        match self {
-            KernelKind::DecodeStep
-            | KernelKind::ConvStep
-            | KernelKind::Recurrent
-            | KernelKind::ConvChunk
-            | KernelKind::AttentionDecode => &Target::ALL,
-            KernelKind::ChunkTile | KernelKind::ChunkScan | KernelKind::ChunkFused => {
-                &[Target::Gfx950]
-            }
-        }
-    }
-
     /// The keys of this kernel's spec files, beside [`crate::field::HEADER_FIELDS`].
     pub fn fields(self) -> &'static [Field] {
         match self {

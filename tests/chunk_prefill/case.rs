@@ -10,8 +10,8 @@ use specs::chunk::{
     Accuracy, BetaForm, ChunkCommon, ChunkGate, DecayForm, ScanPart, TilePart, TokenLayout,
 };
 use specs::{
-    Dtype, Family, Gate, HeadMap, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, StateLayout,
-    Target,
+    ChunkSpec, Dtype, Family, Gate, HeadMap, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec,
+    Spec, StateLayout, Target,
 };
 
 use crate::launch::{Run, run};
@@ -19,6 +19,7 @@ use crate::launch::{Run, run};
 /// What varies between the tests.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
+    pub target: Target,
     pub family: Family,
     pub accuracy: Accuracy,
     pub key_heads: u32,
@@ -57,6 +58,7 @@ pub struct Raw {
 pub const LEAST_GATE: f32 = -5.0;
 
 pub const KDA: Case = Case {
+    target: Target::Gfx950,
     family: Family::Kda,
     accuracy: Accuracy::Bf16,
     key_heads: 1,
@@ -79,11 +81,50 @@ pub const KDA: Case = Case {
     counted: false,
 };
 
+/// Cases on every target.
+pub fn everywhere<const N: usize>(cases: [Case; N]) -> impl Iterator<Item = Case> {
+    cases.into_iter().flat_map(|case| Target::ALL.into_iter().map(move |target| case.on(target)))
+}
+
 impl Case {
+    /// The same, as another target has it. gfx1100: operations of 16 rows, chunks of which all buffers fit 64 KiB, and the
+    /// numerics that are nearest to what is known of its matrix operations.
+    pub fn on(self, target: Target) -> Case {
+        // Of sub-chunks in chunks of 32 rows, LLVM does not finish the kernels of four waves (docs/kernels/kda.md).
+        let is_long = self.head_k == 64 && !self.sub_chunks && self.fits(32);
+        match target {
+            Target::Gfx950 => self,
+            Target::Gfx1100 => Case {
+                target,
+                chunk: if is_long { self.chunk.min(32) } else { 16 },
+                atom_m: 16,
+                overlay: self.overlay || self.head_k == 128,
+                numerics: emulator::Numerics::Rdna3Candidate,
+                ..self
+            },
+        }
+    }
+
+    /// Whether chunks of so many rows of 64 channels fit every kernel on gfx1100.
+    fn fits(self, chunk: u32) -> bool {
+        let (target, atom_m) = (Target::Gfx1100, 16);
+        let case = Case { target, chunk, atom_m, ..self };
+        let [tile, scan] = [ChunkSpec::Tile(case.tile()), ChunkSpec::Scan(case.scan())];
+        let specs = [tile, scan, ChunkSpec::Fused(case.fused())];
+        specs.into_iter().all(|spec| Spec::Chunk(spec).check().is_empty())
+    }
+
     pub fn common(&self, waves: u32) -> ChunkCommon {
+        let (chunk, high) = (self.chunk, self.atom_m > 16);
+        // What keeps rows that are read at once in banks of their own (docs/kernels/kda.md, LDS).
+        let [pad_dk, pad_cb] = match self.target {
+            Target::Gfx950 if high => [8, 8],
+            Target::Gfx950 => [16, if chunk > 16 { 16 } else { 8 }],
+            Target::Gfx1100 => [8, if self.head_k == 128 { 0 } else { 8 }],
+        };
         ChunkCommon {
             family: self.family,
-            target: Target::Gfx950,
+            target: self.target,
             accuracy: self.accuracy,
             value_heads: self.value_heads,
             head_k: self.head_k,
@@ -92,12 +133,11 @@ impl Case {
             layout: self.layout,
             varlen: true,
             checked: self.checked,
-            // What keeps rows that are read at once in banks of their own (docs/kernels/kda.md, LDS).
-            pad_dk: if self.atom_m == 16 { 16 } else { 8 },
-            pad_cb: if self.atom_m == 16 && self.chunk > 16 { 16 } else { 8 },
+            pad_dk,
+            pad_cb,
             min_groups_per_cu: 1,
             waves,
-            wave_width: 64,
+            wave_width: self.target.wave_width(),
         }
     }
 

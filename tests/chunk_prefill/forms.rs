@@ -8,14 +8,13 @@ use oracle::{GateInput, Stored};
 use specs::chunk::{Accuracy, BetaForm, TokenLayout};
 use specs::{Dtype, Family, KernelKind, StateLayout, StatusBit, StatusWord};
 
-use super::case::{Case, KDA, Raw, judge, measure, modelled};
+use super::case::{Case, KDA, Raw, everywhere, judge, measure, modelled};
 use super::launch::{prove, run, run_fused};
 use super::{F16, PACKED, unnormed};
 
 #[test]
 fn halves_are_right_and_report_nothing() {
-    for family in [Family::Kda, Family::Gdn] {
-        let case = Case { family, ..F16 };
+    for case in everywhere([F16, Case { family: Family::Gdn, ..F16 }]) {
         let problem = case.problem(&PACKED, GatePattern::Random(-2.0), (0.0, 1.0));
         judge(&case, &problem, "halves");
         let problem = case.problem(&[0, 256], GatePattern::Constant(0.0), (0.0, 2.0));
@@ -41,9 +40,13 @@ fn with(problem: &Problem, keys: bool, index: usize, value: f64) -> Problem {
 
 #[test]
 fn trouble_is_reported() {
-    let problem = F16.problem(&[0, 40], GatePattern::Random(-0.5), (0.0, 1.0));
+    everywhere([F16]).for_each(|case| trouble_of(&case));
+}
+
+fn trouble_of(case: &Case) {
+    let problem = case.problem(&[0, 40], GatePattern::Random(-0.5), (0.0, 1.0));
     let both = |problem: &Problem| {
-        let (split, fused) = (run(&F16, problem).status, run_fused(&F16, problem).status);
+        let (split, fused) = (run(case, problem).status, run_fused(case, problem).status);
         assert_eq!(split, fused);
         split
     };
@@ -62,17 +65,18 @@ fn trouble_is_reported() {
 /// Checks look on: they change no bit, and kernels without them have none of them.
 #[test]
 fn checks_change_no_bit() {
-    let problem = KDA.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
-    let checked = Case { checked: true, ..KDA };
-    let (with, without) = (run(&checked, &problem), run(&KDA, &problem));
-    assert!(with.o.to_le_bytes() == without.o.to_le_bytes() && with.state == without.state);
-    assert!(with.status.is_clean());
+    for case in everywhere([KDA]) {
+        let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
+        let checked = Case { checked: true, ..case };
+        let (with, without) = (run(&checked, &problem), run(&case, &problem));
+        assert!(with.o.to_le_bytes() == without.o.to_le_bytes() && with.state == without.state);
+        assert!(with.status.is_clean());
+    }
 }
 
 #[test]
 fn every_layout_of_rows_gives_the_same_bits() {
-    for family in [Family::Kda, Family::Gdn] {
-        let case = Case { family, ..KDA };
+    for case in everywhere([KDA, Case { family: Family::Gdn, ..KDA }]) {
         let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
         let want = run(&case, &problem);
         for layout in [TokenLayout::HeadMajor, TokenLayout::Strided] {
@@ -93,7 +97,7 @@ fn sub_chunks_are_right() {
     let strong = Case { raw: Some(Raw { range: GateRange::Strong, ..trained }), head_k: 64, ..raw };
     let plain = Case { accuracy: Accuracy::Bf16, ..pairs };
     let long = Case { chunk: 64, head_k: 64, ..plain };
-    for case in [Case { chunk: 16, ..raw }, raw, strong, plain, long] {
+    for case in everywhere([Case { chunk: 16, ..raw }, raw, strong, plain, long]) {
         let problem = case.problem(&PACKED, GatePattern::Random(-8.0), (0.0, 1.0));
         let problem = if case.qk_l2norm { unnormed(problem) } else { problem };
         judge(&case, &problem, "sub-chunks");
@@ -110,7 +114,7 @@ fn sub_chunks_are_right() {
 #[test]
 fn what_is_beyond_the_limit_is_of_the_form() {
     let base = Case { chunk: 16, head_k: 64, head_v: 128, value_splits: 2, ..KDA };
-    for case in [base, Case { family: Family::Gdn, ..base }] {
+    for case in everywhere([base, Case { family: Family::Gdn, ..base }]) {
         let problem = case.problem(&[0, 256], GatePattern::Split(-0.1), (0.0, 2.0));
         let model = modelled(&case, &problem);
         let measured = measure(&case, &problem, &run(&case, &problem));
@@ -135,7 +139,8 @@ fn long_chunks_and_high_operations_are_right() {
 /// A gate of −∞, or one that f32 cannot tell from it, forgets everything before it, in any form without a bound.
 #[test]
 fn gates_of_any_size_reset_the_state() {
-    for case in [Case { family: Family::Gdn, ..KDA }, Case { sub_chunks: true, ..KDA }] {
+    let unbounded = [Case { family: Family::Gdn, ..KDA }, Case { sub_chunks: true, ..KDA }];
+    for case in everywhere(unbounded) {
         let mut problem = case.problem(&[0, 40], GatePattern::Random(-0.5), (0.0, 1.0));
         let GateInput::LogDecay(gates) = &mut problem.gate else { panic!("given gates") };
         let of_token = gates.len() / 40;
@@ -154,10 +159,14 @@ fn gates_of_any_size_reset_the_state() {
 #[test]
 fn shares_of_columns_and_of_lds_change_no_bit() {
     let case = Case { head_v: 128, state_layout: StateLayout::VFirst, ..KDA };
+    everywhere([case]).for_each(|case| shares_of(&case));
+}
+
+fn shares_of(case: &Case) {
     let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
-    let want = run(&case, &problem);
+    let want = run(case, &problem);
     for value_splits in [2, 4, 8] {
-        let case = Case { value_splits, ..case };
+        let case = Case { value_splits, ..*case };
         let split = run(&case, &problem);
         assert!(split.o.to_le_bytes() == want.o.to_le_bytes() && split.state == want.state);
         let fused = run_fused(&case, &problem);

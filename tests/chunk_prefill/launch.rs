@@ -9,7 +9,7 @@ use oracle::prefill::Problem;
 use oracle::{GateInput, Stored};
 use runtime::{Arg, Buffer, BufferAccess, BufferRequest, Device, EmulatedDevice, Fill, LaunchDims};
 use specs::chunk::TokenLayout;
-use specs::{ChunkSpec, Dtype, KernelKind, StatusWord, Target};
+use specs::{ChunkSpec, Dtype, KernelKind, StatusWord};
 use wavesmith::mutation::Proof;
 
 use crate::case::Case;
@@ -40,15 +40,16 @@ fn tables(ends: &[i64], chunk: i64) -> (Vec<i32>, Vec<i32>) {
     (chunks, sequences)
 }
 
-/// The code object of a kernel; a variant's name stands for all of its spec, so each is compiled once.
+/// The code object of a kernel; target and variant's name stand for all of its spec, so each is compiled once.
 fn object(kernel: &Kernel) -> Vec<u8> {
     static OBJECTS: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
     let known = || OBJECTS.lock().expect("no panic with the lock held");
-    if let Some(object) = known().get(&kernel.name) {
+    let name = format!("{} {}", kernel.target, kernel.name);
+    if let Some(object) = known().get(&name) {
         return object.clone();
     }
     let artefacts = emit::llvm::compile(kernel, &Options::default()).expect("it compiles");
-    known().insert(kernel.name.clone(), artefacts.code_object.clone());
+    known().insert(name, artefacts.code_object.clone());
     artefacts.code_object
 }
 
@@ -128,7 +129,7 @@ fn prepare(case: &Case, problem: &Problem) -> (Bench, Vec<i32>, Vec<i32>) {
         instruction_limit: INSTRUCTION_LIMIT,
         ..emulator::Options::default()
     };
-    let device = EmulatedDevice::new(Target::Gfx950, options);
+    let device = EmulatedDevice::new(case.target, options);
     let tokens = problem.shape.tokens as i32;
     let mut bench = Bench { device, buffers: Vec::new(), tokens };
     let ints = |values: &[i32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();

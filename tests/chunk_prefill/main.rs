@@ -6,7 +6,7 @@ mod forms;
 mod launch;
 mod reference;
 
-use case::{Case, KDA, Raw, judge, measure};
+use case::{Case, KDA, Raw, everywhere, judge, measure};
 use launch::{run, run_fused};
 use oracle::inputs::{GatePattern, GateRange};
 use oracle::prefill::{Beta, Problem};
@@ -27,9 +27,10 @@ const PACKED: [i64; 7] = [0, 0, 40, 40, 41, 105, 105];
 fn every_form_of_every_family_is_right() {
     for family in [Family::Kda, Family::Gdn] {
         for accuracy in [Accuracy::Bf16, Accuracy::Bf16Split] {
-            let case = Case { family, accuracy, ..KDA };
-            let problem = case.problem(&PACKED, GatePattern::Random(-2.0), (0.0, 1.0));
-            judge(&case, &problem, "forms");
+            for case in everywhere([Case { family, accuracy, ..KDA }]) {
+                let problem = case.problem(&PACKED, GatePattern::Random(-2.0), (0.0, 1.0));
+                judge(&case, &problem, "forms");
+            }
         }
     }
 }
@@ -40,7 +41,7 @@ fn every_geometry_is_right() {
     let split = Case { head_v: 128, value_splits: 4, ..KDA };
     let v_first = Case { state_layout: StateLayout::VFirst, value_splits: 2, ..KDA };
     let gdn = Case { family: Family::Gdn, ..small };
-    for case in [small, split, v_first, gdn] {
+    for case in everywhere([small, split, v_first, gdn]) {
         let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 2.0));
         judge(&case, &problem, "geometries");
     }
@@ -55,25 +56,26 @@ fn gates_from_none_to_the_bound_are_right() {
         GatePattern::Constant(-5.0),
         GatePattern::Split(-5.0),
     ];
-    let case = Case { accuracy: Accuracy::Bf16Split, ..KDA };
-    for pattern in patterns {
-        judge(&case, &case.problem(&[0, 33, 100], pattern, (0.0, 1.0)), "gates");
+    for case in everywhere([Case { accuracy: Accuracy::Bf16Split, ..KDA }]) {
+        for pattern in patterns {
+            judge(&case, &case.problem(&[0, 33, 100], pattern, (0.0, 1.0)), "gates");
+        }
+        // Whole chunks of the strongest gates: no decay of theirs is a normal number of f32.
+        let strongest = case.problem(&[0, 64], GatePattern::Constant(-5.0), (0.0, 1.0));
+        judge(&case, &strongest, "no decay left");
     }
-    // Whole chunks of the strongest gates: no decay of theirs is a normal number of f32.
-    judge(&case, &case.problem(&[0, 64], GatePattern::Constant(-5.0), (0.0, 1.0)), "no decay left");
 }
 
 /// One gate a head has no least one: 40 nats a token. Most of what such gates leave of keys and queries is below f16's
 /// range, so that its stage tensors tell nothing.
 #[test]
 fn gates_of_forty_nats_are_right() {
-    for form in FORMS {
-        let case = Case { family: Family::Gdn, ..form };
+    for case in everywhere(FORMS.map(|form| Case { family: Family::Gdn, ..form })) {
         for pattern in [GatePattern::Random(-40.0), GatePattern::Constant(-40.0)] {
             let problem = case.problem(&[0, 100], pattern, (0.0, 1.0));
             let mut measured = measure(&case, &problem, &run(&case, &problem));
             println!("{case:?}: o {:.2e}, state {:.2e}", measured.o, measured.state);
-            if form.accuracy == F16.accuracy {
+            if case.accuracy == F16.accuracy {
                 measured.tiles.clear();
             }
             let excess = measured.excess();
@@ -89,16 +91,18 @@ fn long_lives_are_right() {
         for head_k in [64, 128] {
             for nats in [0.0, -0.1] {
                 let accuracy = Accuracy::Bf16Split;
-                let case = Case { family, accuracy, head_k, ..KDA };
-                let problem = case.problem(&[0, 256], GatePattern::Constant(nats), (0.0, 2.0));
-                judge(&case, &problem, "long lives");
+                for case in everywhere([Case { family, accuracy, head_k, ..KDA }]) {
+                    let problem = case.problem(&[0, 256], GatePattern::Constant(nats), (0.0, 2.0));
+                    judge(&case, &problem, "long lives");
+                }
             }
         }
     }
     for (head_k, most_beta) in [(64, 1.0), (64, 2.0), (128, 1.0), (128, 2.0)] {
-        let case = Case { head_k, ..KDA };
-        let problem = case.problem(&[0, 256], GatePattern::Constant(0.0), (0.0, most_beta));
-        judge(&case, &problem, "long lives");
+        for case in everywhere([Case { head_k, ..KDA }]) {
+            let problem = case.problem(&[0, 256], GatePattern::Constant(0.0), (0.0, most_beta));
+            judge(&case, &problem, "long lives");
+        }
     }
 }
 
@@ -108,8 +112,7 @@ const LENGTHS: [i64; 8] = [0, 0, 1, 6, 37, 69, 102, 202];
 #[test]
 fn every_length_is_right() {
     for family in [Family::Kda, Family::Gdn] {
-        for form in FORMS {
-            let case = Case { family, head_k: 64, ..form };
+        for case in everywhere(FORMS.map(|form| Case { family, head_k: 64, ..form })) {
             let problem = case.problem(&LENGTHS, GatePattern::Random(-0.5), (0.0, 1.0));
             judge(&case, &problem, "lengths");
         }
@@ -138,10 +141,11 @@ fn raw_inputs_are_right() {
             (GateRange::Strong, true, BetaForm::Given),
         ] {
             let raw = Some(Raw { range, dt_bias, beta });
-            let case = Case { family, raw, ..case };
             let steps = if beta == BetaForm::Given { (0.0, 1.0) } else { (-2.0, 2.0) };
-            let problem = case.problem(&[0, 0, 5, 75], GatePattern::Constant(0.0), steps);
-            judge(&case, &unnormed(problem), "raw inputs");
+            for case in everywhere([Case { family, raw, ..case }]) {
+                let problem = case.problem(&[0, 0, 5, 75], GatePattern::Constant(0.0), steps);
+                judge(&case, &unnormed(problem), "raw inputs");
+            }
         }
     }
 }
@@ -151,9 +155,10 @@ fn raw_inputs_are_right() {
 fn norms_are_right() {
     for family in [Family::Kda, Family::Gdn] {
         for (chunk, accuracy) in [(16, Accuracy::Bf16), (32, Accuracy::Bf16Split)] {
-            let case = Case { family, chunk, accuracy, qk_l2norm: true, ..KDA };
-            let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
-            judge(&case, &unnormed(problem), "norms");
+            for case in everywhere([Case { family, chunk, accuracy, qk_l2norm: true, ..KDA }]) {
+                let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
+                judge(&case, &unnormed(problem), "norms");
+            }
         }
     }
 }
@@ -192,8 +197,7 @@ fn initial_state(problem: &Problem) -> &[f32] {
 #[test]
 fn cuts_at_chunks_change_no_bit() {
     for family in [Family::Kda, Family::Gdn] {
-        for form in FORMS {
-            let case = Case { family, head_k: 64, ..form };
+        for case in everywhere(FORMS.map(|form| Case { family, head_k: 64, ..form })) {
             let problem = case.problem(&[0, 75], GatePattern::Random(-0.5), (0.0, 1.0));
             let whole = run(&case, &problem);
             let first = run(&case, &part(&problem, 0..32, initial_state(&problem)));
@@ -209,8 +213,7 @@ fn cuts_at_chunks_change_no_bit() {
 /// What a sequence gives does not depend on the others of its batch.
 #[test]
 fn alone_gives_the_bits_of_a_batch() {
-    for case in FORMS {
-        let case = Case { head_k: 64, ..case };
+    for case in everywhere(FORMS.map(|form| Case { head_k: 64, ..form })) {
         let problem = case.problem(&[0, 40, 75], GatePattern::Random(-0.5), (0.0, 1.0));
         let batch = run(&case, &problem);
         let (states, o) = (initial_state(&problem), batch.o.to_le_bytes());
@@ -228,8 +231,7 @@ fn alone_gives_the_bits_of_a_batch() {
 /// Fetching the next chunk's tensors ahead changes no bit.
 #[test]
 fn fetching_ahead_changes_no_bit() {
-    for case in FORMS {
-        let case = Case { head_k: 64, value_heads: 1, ..case };
+    for case in everywhere(FORMS.map(|form| Case { head_k: 64, value_heads: 1, ..form })) {
         let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
         for run in [run, run_fused] {
             let ahead = run(&case, &problem);
@@ -248,9 +250,9 @@ fn fused_gives_the_bits_of_split() {
     let raw = Raw { range: GateRange::Trained, dt_bias: true, beta: BetaForm::Sigmoid };
     let raw = Case { raw: Some(raw), qk_l2norm: true, ..one };
     let halves = Case { head_v: 128, value_splits: 2, state_layout: StateLayout::VFirst, ..KDA };
-    for case in [KDA, one, pairs, raw, halves, Case { head_k: 64, ..F16 }] {
-        for family in [Family::Kda, Family::Gdn] {
-            let case = Case { family, ..case };
+    for family in [Family::Kda, Family::Gdn] {
+        let cases = [KDA, one, pairs, raw, halves, Case { head_k: 64, ..F16 }];
+        for case in everywhere(cases.map(|case| Case { family, ..case })) {
             let problem = case.problem(&PACKED, GatePattern::Random(-0.5), (0.0, 1.0));
             let problem = if case.qk_l2norm { unnormed(problem) } else { problem };
             let split = run(&case, &problem);
@@ -280,8 +282,8 @@ fn instructions_of_64_tokens() {
 #[test]
 fn no_output_depends_on_a_later_row() {
     let gdn = Case { family: Family::Gdn, ..KDA };
-    for case in [KDA, gdn, Case { sub_chunks: true, ..KDA }, FORMS[1], F16] {
-        let case = Case { head_k: 64, value_heads: 1, ..case };
+    let cases = [KDA, gdn, Case { sub_chunks: true, ..KDA }, FORMS[1], F16];
+    for case in everywhere(cases.map(|case| Case { head_k: 64, value_heads: 1, ..case })) {
         let problem = case.problem(&[0, 40], GatePattern::Random(-2.0), (0.0, 1.0));
         let other = case.problem(&[0, 40], GatePattern::Constant(-4.0), (0.0, 1.0));
         let whole = run_fused(&case, &problem).o.to_le_bytes();

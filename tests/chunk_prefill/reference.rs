@@ -10,7 +10,7 @@ use specs::chunk::{Accuracy, AccuracyKind, BetaForm};
 use specs::{Dtype, Family, HeadMap, StateLayout};
 
 use super::FORMS;
-use super::case::{Case, KDA, LEAST_GATE, Raw};
+use super::case::{Case, KDA, LEAST_GATE, Raw, everywhere};
 use super::launch::run;
 use oracle::inputs::GateRange;
 
@@ -162,17 +162,20 @@ fn reference_cases_are_right() {
         let reference = Reference::read(name);
         let (want_o, want_state) =
             (reference.wanted("expected.o"), reference.wanted("expected.ht"));
-        for accuracy in FORMS.map(|form| form.accuracy) {
-            let (case, problem) = reference.case(accuracy);
-            let got = run(&case, &problem);
+        let cases = FORMS.map(|form| reference.case(form.accuracy));
+        let problem = &cases[0].1;
+        for case in everywhere(cases.each_ref().map(|(case, _)| *case)) {
+            let accuracy = case.accuracy;
+            let got = run(&case, problem);
             let o = rmse_ratio(&got.o.to_f64(), &want_o);
             let state = rmse_ratio(&got.state, &want_state);
             let limits = Limits::of(accuracy.kind());
             let of_o = limits.o.at(floor(&want_o, Dtype::Bf16));
-            println!("{name} {accuracy:?}: o {o:.2e}, state {state:.2e}");
+            println!("{name} {} {accuracy:?}: o {o:.2e}, state {state:.2e}", case.target);
             assert!(
                 o <= of_o && state <= limits.state,
-                "{name} {accuracy:?}: o {o:.2e}, limit {of_o:.2e}, state {state:.2e}, {limits:?}"
+                "{name} {} {accuracy:?}: o {o:.2e}, limit {of_o:.2e}, state {state:.2e}, {limits:?}",
+                case.target
             );
         }
     }

@@ -1,7 +1,7 @@
 //! Operands of matrix products: one 16-bit number an element, or two whose sum it is.
 
 use dsl::builder::Index;
-use dsl::{Atom, Expr, Factor, Held, Scalar, View, WaveTile};
+use dsl::{Atom, Expr, Factor, Held, Scalar, SplitFactor, View, WaveTile};
 
 /// A matrix of 16-bit elements in memory, perhaps as a high and a low part: `high` is the number rounded, `low` what
 /// rounding lost, rounded.
@@ -15,13 +15,6 @@ pub(crate) struct Operand<'k> {
 pub(crate) struct HeldOperand<'k> {
     high: Held<'k>,
     low: Option<Held<'k>>,
-}
-
-/// Either of them.
-#[derive(Clone, Copy)]
-pub(crate) struct Pair<'f, 'k> {
-    high: Factor<'f, 'k>,
-    low: Option<Factor<'f, 'k>>,
 }
 
 impl<'k> Operand<'k> {
@@ -62,37 +55,47 @@ impl<'k> HeldOperand<'k> {
     }
 }
 
-impl<'f, 'k> From<&'f Operand<'k>> for Pair<'f, 'k> {
-    fn from(operand: &'f Operand<'k>) -> Pair<'f, 'k> {
+impl<'k> HeldOperand<'k> {
+    /// A matrix of f32 numbers in memory, `extent` by rows and terms, as a pair for products beside a held one.
+    #[track_caller]
+    pub(crate) fn pair_of(
+        view: &View<'k>,
+        atom: Atom<'k>,
+        extent: [u32; 2],
+        elem: Scalar,
+    ) -> HeldOperand<'k> {
+        let high = atom.rounded(view, extent, |x| x.narrow(elem));
+        let low = atom.rounded(view, extent, |x| (x - x.narrow(elem).widen()).narrow(elem));
+        HeldOperand { high, low: Some(low) }
+    }
+}
+
+impl<'f, 'k> From<&'f Operand<'k>> for SplitFactor<'f, 'k> {
+    fn from(operand: &'f Operand<'k>) -> SplitFactor<'f, 'k> {
         let low = operand.low.as_ref().map(Factor::Stored);
-        Pair { high: Factor::Stored(&operand.high), low }
+        SplitFactor { high: Factor::Stored(&operand.high), low }
     }
 }
 
-impl<'f, 'k> From<&'f HeldOperand<'k>> for Pair<'f, 'k> {
-    fn from(operand: &'f HeldOperand<'k>) -> Pair<'f, 'k> {
-        Pair { high: Factor::Held(&operand.high), low: operand.low.as_ref().map(Factor::Held) }
+impl<'f, 'k> From<&'f HeldOperand<'k>> for SplitFactor<'f, 'k> {
+    fn from(operand: &'f HeldOperand<'k>) -> SplitFactor<'f, 'k> {
+        SplitFactor {
+            high: Factor::Held(&operand.high),
+            low: operand.low.as_ref().map(Factor::Held),
+        }
     }
 }
 
-/// Adds `A · Bᵀ` of operands to a tile: the products with low parts first, small terms before large ones; the product of
-/// both low parts is below what a sum keeps and is left out.
+/// Adds `A · Bᵀ` of operands to a tile.
 #[track_caller]
 pub(crate) fn add_products<'k, 'f>(
     sum: WaveTile<'k>,
-    a: impl Into<Pair<'f, 'k>>,
-    b: impl Into<Pair<'f, 'k>>,
+    a: impl Into<SplitFactor<'f, 'k>>,
+    b: impl Into<SplitFactor<'f, 'k>>,
     depth: u32,
 ) -> WaveTile<'k>
 where
     'k: 'f,
 {
-    let (a, b, mut sum) = (a.into(), b.into(), sum);
-    if let Some(low) = a.low {
-        sum = sum.add_factors(low, b.high, depth);
-    }
-    if let Some(low) = b.low {
-        sum = sum.add_factors(a.high, low, depth);
-    }
-    sum.add_factors(a.high, b.high, depth)
+    sum.add_split(a.into(), b.into(), depth)
 }

@@ -20,7 +20,7 @@ enum Task {
     Zeros,
 }
 
-/// A run of four neighbours of a row: the row, the first column, and the difference of what the lane adds to both.
+/// A run of neighbours of a row: the row, the first column, and the difference of what the lane adds to both.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'k> {
     pub row: (Expr<'k>, u32),
@@ -90,16 +90,18 @@ impl<'k> Tile<'k, '_> {
             return value;
         }
         let lengths = [later, "k"].map(|name| self.lds.find(&format!("{name}_norm")));
+        let lanes = value.ty().lanes();
         let value = match lengths {
             [Some(later), Some(earlier)] => {
-                let pair = earlier.load_vector((0, run.column), 4) * later.load((0, run.row));
+                let pair = earlier.load_vector((0, run.column), lanes) * later.load((0, run.row));
                 value * pair
             }
             _ => value,
         };
         let value = if later == "q" { value * self.inputs.scale } else { value };
         let sums = self.lds.view("g");
-        let difference = sums.load((0, run.row)).splat(4) - sums.load_vector((0, run.column), 4);
+        let difference =
+            sums.load((0, run.row)).splat(lanes) - sums.load_vector((0, run.column), lanes);
         value * difference.min(0.0).exp2()
     }
 

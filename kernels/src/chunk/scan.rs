@@ -14,7 +14,7 @@ use super::operand::HeldOperand;
 use super::probe::Altered;
 use super::status::Status;
 use super::tensors::Tensors;
-use super::{CHUNK_ROW, Lds, Rows, Stage, add_products, dtype};
+use super::{CHUNK_ROW, Lds, Operand, Rows, Stage, add_products, dtype};
 
 /// The kernel of a legal spec, grid (value splits, value heads, sequences).
 pub(crate) fn build(
@@ -96,6 +96,21 @@ impl<'k> Sequence<'k> {
     pub(crate) fn has(&self, chunk: Expr<'k>) -> Expr<'k> {
         chunk.lt(self.chunks[1])
     }
+}
+
+/// What a chunk finds in the state before it.
+struct Read<'k> {
+    /// GK S.
+    seen: WaveTile<'k>,
+    asked: Asked<'k>,
+}
+
+/// Sᵀ GQᵀ.
+enum Asked<'k> {
+    /// Computed.
+    Known(WaveTile<'k>),
+    /// To be computed from the rounded state.
+    Of(HeldOperand<'k>),
 }
 
 /// One sequence's state, by columns of V of one value head.
@@ -209,24 +224,21 @@ impl<'k, 's> Scan<'k, 's> {
     /// One chunk: its output, and the state after it.
     fn chunk(&self, chunk: Expr<'k>, state: WaveTile<'k>, status: &Status<'k>) -> WaveTile<'k> {
         let (common, m, stage) = (&self.spec.common, self.spec.scan.scan_atom_m, &self.stage);
-        let (depth, head_k, elem) =
-            (common.chunk, common.head_k, dtype(common.accuracy.tile_dtype()));
-        let (keys, tokens) = (self.keys, self.tokens);
+        let (depth, elem) = (common.chunk, dtype(common.accuracy.tile_dtype()));
+        let tokens = self.tokens;
         let rows = Rows::of(&self.sequence.table, chunk);
         let values = self.values(rows);
         self.k.barrier();
 
-        let s = HeldOperand::of(&state, keys, elem, common.accuracy.splits_steps());
-        let seen = add_products(keys.zero_tile(depth, m), &stage.gk, &s, head_k);
+        let Read { seen, asked } = self.read(&state);
         let residual = values.zip(&seen, |v, seen| v - seen);
         let r = HeldOperand::of(&residual, tokens, elem, true);
         let corrected = add_products(tokens.zero_tile(depth, m), &stage.a, &r, depth);
         let u = HeldOperand::of(&corrected, tokens, elem, true);
-        let o = add_products(keys.zero_tile(m, depth), &s, &stage.gq, head_k).by(tokens);
+        let o = self.answer(asked).by(tokens);
         let o = add_products(o, &u, &stage.aqk, depth);
         self.store(rows, &o);
-        let state = self.decayed(&state).by(tokens);
-        let state = add_products(state, &stage.kt, &u, depth).by(keys);
+        let state = self.after(&state, &u);
 
         values.for_each_vector(|v| status.input(v));
         for checked in [&residual, &corrected] {
@@ -242,15 +254,69 @@ impl<'k, 's> Scan<'k, 's> {
         state
     }
 
-    /// The state times the chunk's decays.
-    fn decayed(&self, state: &WaveTile<'k>) -> WaveTile<'k> {
+    /// What keys and queries find in the state. Where the rounded state takes twice the registers of the state itself, both
+    /// read it a few rows at a time; else queries wait, so that fewer results are alive.
+    fn read(&self, state: &WaveTile<'k>) -> Read<'k> {
+        let (common, m, stage, keys) =
+            (&self.spec.common, self.spec.scan.scan_atom_m, &self.stage, self.keys);
+        let (depth, head_k) = (common.chunk, common.head_k);
+        let (elem, is_pair) = (dtype(common.accuracy.tile_dtype()), common.accuracy.splits_steps());
+        let mut seen = keys.zero_tile(depth, m);
+        if !keys.doubles_factors() {
+            let s = HeldOperand::of(state, keys, elem, is_pair);
+            seen = add_products(seen, &stage.gk, &s, head_k);
+            return Read { seen, asked: Asked::Of(s) };
+        }
+        let mut asked = keys.zero_tile(m, depth);
+        for block in 0..head_k / m {
+            let s = HeldOperand::of(&state.row_block(block), keys, elem, is_pair);
+            let here = |operand: &Operand<'k>| operand.each(|view| view.window([0, block * m]));
+            seen = add_products(seen, &here(&stage.gk), &s, m);
+            asked = add_products(asked, &s, &here(&stage.gq), m);
+        }
+        Read { seen, asked: Asked::Known(asked) }
+    }
+
+    /// Sᵀ GQᵀ.
+    fn answer(&self, asked: Asked<'k>) -> WaveTile<'k> {
+        let (common, m) = (&self.spec.common, self.spec.scan.scan_atom_m);
+        match asked {
+            Asked::Known(answer) => answer,
+            Asked::Of(s) => {
+                let zeros = self.keys.zero_tile(m, common.chunk);
+                add_products(zeros, &s, &self.stage.gq, common.head_k)
+            }
+        }
+    }
+
+    /// The state times the chunk's decays, and what the chunk adds to it: where factors take twice the registers, a few rows
+    /// at a time.
+    fn after(&self, state: &WaveTile<'k>, u: &HeldOperand<'k>) -> WaveTile<'k> {
+        let (depth, m, kt) = (self.spec.common.chunk, self.keys.m(), &self.stage.kt);
+        let added = |rows: WaveTile<'k>, kt: &Operand<'k>| {
+            add_products(rows.by(self.tokens), kt, u, depth).by(self.keys)
+        };
+        if !self.keys.doubles_factors() {
+            return added(self.decayed(state, 0), kt);
+        }
+        let block = |block: u32| {
+            let rows = self.decayed(&state.row_block(block), block * m);
+            added(rows, &kt.each(|view| view.window([block * m, 0])))
+        };
+        let blocks = (0..self.spec.common.head_k / m).map(block).collect();
+        WaveTile::stacked(blocks).unwrap_or_else(|| state.clone())
+    }
+
+    /// Rows of the state, from row `first` on, times the chunk's decays.
+    fn decayed(&self, state: &WaveTile<'k>, first: u32) -> WaveTile<'k> {
         let decays = self.stage.dec.at(0);
         if !self.spec.common.per_channel_gate() {
             let decay = decays.load(0);
             return state.map_vectors(|s| s * decay);
         }
-        let (m, head_k) = (self.spec.scan.scan_atom_m, self.spec.common.head_k);
-        let factors = self.keys.tile(head_k, m, |row, _| self.keys.load_rows(&decays.window(row)));
+        let (rows, m) = (state.rows(), self.spec.scan.scan_atom_m);
+        let factors =
+            self.keys.tile(rows, m, |row, _| self.keys.load_rows(&decays.window(first + row)));
         state.zip(&factors, |s, decay| s * decay)
     }
 

@@ -1,17 +1,67 @@
 //! The triangular system: `A = (I + T')⁻¹ diag(β)` in f32, by one wave.
 //!
-//! Blocks on the diagonal are inverted together, a lane a column, by substitution; matrix operations in f32 take care of
-//! what lies below them.
+//! Blocks on the diagonal are inverted together, a lane a column, by substitution; matrix operations take care of what
+//! lies below them: in f32, or on pairs of bf16 where the target has none in f32.
 
 use dsl::ir::Scalar;
-use dsl::{Atom, Expr, Factor, Held};
+use dsl::{Atom, Expr, SplitFactor, View, WaveTile};
+use specs::Target;
 
+use super::add_products;
+use super::operand::{HeldOperand, Operand};
 use super::tile::Tile;
 
-/// Rows of the f32 matrix operation.
+/// Rows of the matrix operation.
 const ATOM_M: u32 = 16;
-/// Terms of its sums.
-const ATOM_K: u32 = 4;
+
+/// How the target multiplies f32 matrices.
+#[derive(Clone, Copy)]
+struct Multiplier<'k> {
+    atom: Atom<'k>,
+    /// Elements of the operation; of bf16 there are pairs.
+    elem: Scalar,
+}
+
+/// A factor of its products.
+enum Factor<'k> {
+    Stored(Operand<'k>),
+    Held(HeldOperand<'k>),
+}
+
+impl<'k> Multiplier<'k> {
+    #[track_caller]
+    fn of(k: &'k dsl::KernelBuilder) -> Multiplier<'k> {
+        let (elem, terms) = match k.target() {
+            Target::Gfx950 => (Scalar::F32, 4),
+            Target::Gfx1100 => (Scalar::Bf16, 16),
+        };
+        Multiplier { atom: k.matrix_atom(elem, ATOM_M, terms), elem }
+    }
+
+    /// The top left of a view, `extent` by rows and terms.
+    #[track_caller]
+    fn stored(self, view: View<'k>, extent: [u32; 2]) -> Factor<'k> {
+        match self.elem {
+            Scalar::F32 => Factor::Stored(Operand { high: view, low: None }),
+            elem => Factor::Held(HeldOperand::pair_of(&view, self.atom, extent, elem)),
+        }
+    }
+
+    /// The transpose of a result.
+    #[track_caller]
+    fn held(self, tile: &WaveTile<'k>) -> Factor<'k> {
+        Factor::Held(HeldOperand::of(tile, self.atom, self.elem, self.elem != Scalar::F32))
+    }
+}
+
+impl<'f, 'k> From<&'f Factor<'k>> for SplitFactor<'f, 'k> {
+    fn from(factor: &'f Factor<'k>) -> SplitFactor<'f, 'k> {
+        match factor {
+            Factor::Stored(operand) => operand.into(),
+            Factor::Held(operand) => operand.into(),
+        }
+    }
+}
 
 impl<'k> Tile<'k, '_> {
     /// A to the stage, from T' and β in LDS.
@@ -19,8 +69,8 @@ impl<'k> Tile<'k, '_> {
         self.diagonal_blocks();
         let (chunk, block) = (self.spec.common.chunk, self.spec.tile.solve_block);
         if block < chunk {
-            let atom = self.k.matrix_atom(Scalar::F32, ATOM_M, ATOM_K);
-            (0..chunk / block - 1).for_each(|column| self.below_diagonal(atom, column));
+            let multiplier = Multiplier::of(self.k);
+            (0..chunk / block - 1).for_each(|column| self.below_diagonal(multiplier, column));
         }
         self.store_solved();
     }
@@ -56,25 +106,26 @@ impl<'k> Tile<'k, '_> {
     }
 
     /// The blocks of a column below the diagonal, from top to bottom: `−P Σ T' A` over those above.
-    fn below_diagonal(&self, atom: Atom<'k>, column: u32) {
+    fn below_diagonal(&self, multiplier: Multiplier<'k>, column: u32) {
         let (chunk, block) = (self.spec.common.chunk, self.spec.tile.solve_block);
         let at = |name: &str, row: u32, column: u32| {
             self.lds.view(name).window([row * block, column * block])
         };
-        let zeros = || atom.zero_tile(block, block);
-        let mut known: Vec<Held<'k>> = Vec::new();
+        let zeros = || multiplier.atom.zero_tile(block, block);
+        let stored = |view| multiplier.stored(view, [block, block]);
+        let mut known: Vec<Factor<'k>> = Vec::new();
         for row in column + 1..chunk / block {
             let (left, diagonal) = (at("m", row, column), at("d", column, 0));
-            let (left, diagonal) = (Factor::Stored(&left), Factor::Stored(&diagonal));
-            let mut sum = zeros().add_factors(left, diagonal, block);
+            let (left, diagonal) = (stored(left), stored(diagonal));
+            let mut sum = add_products(zeros(), &left, &diagonal, block);
             for (above, known) in (column + 1..).zip(&known) {
-                let left = at("m", row, above);
-                sum = sum.add_factors(Factor::Stored(&left), Factor::Held(known), block);
+                let left = stored(at("m", row, above));
+                sum = add_products(sum, &left, known, block);
             }
-            let (inverse, sum) = (at("p", row, 0), sum.held(atom, |x| x));
-            let solved = zeros().add_factors(Factor::Stored(&inverse), Factor::Held(&sum), block);
+            let (inverse, sum) = (stored(at("p", row, 0)), multiplier.held(&sum));
+            let solved = add_products(zeros(), &inverse, &sum, block);
             let solved = solved.map_vectors(|x| -x);
-            known.push(solved.held(atom, |x| x));
+            known.push(multiplier.held(&solved));
             solved.store(&at("a", row, column));
         }
     }

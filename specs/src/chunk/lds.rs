@@ -101,7 +101,10 @@ impl List {
             return;
         }
         let groups = common.row_groups();
-        let sums = (groups.saturating_mul(2), self.head_k.saturating_add(sums_pad(groups)));
+        let sums = (
+            groups.saturating_mul(2),
+            self.head_k.saturating_add(sums_pad(groups, common.wave_width)),
+        );
         self.add(("sums", "zeros, then sums of groups of rows"), f32s, sums, (Stage, Sweep));
         let row = (1, self.head_k);
         if tile.decay == DecayForm::FixedOffset {
@@ -195,7 +198,7 @@ impl List {
 
 /// Elements of padding behind a row of sums, so that the rows that a 128-bit read takes at once lie in other banks: a
 /// wave reads as many neighbouring columns of each as it has lanes in a group, four a lane.
-fn sums_pad(groups: u32) -> u32 {
-    let columns = 4 * (64 / groups.max(1));
+fn sums_pad(groups: u32, wave_width: u32) -> u32 {
+    let columns = 4u32.saturating_mul(wave_width / groups.max(1));
     if columns < 64 { columns } else { 0 }
 }

@@ -4,7 +4,6 @@ mod chunk_dtype;
 mod chunk_gate;
 mod chunk_heads;
 mod chunk_length;
-mod chunk_target;
 mod decay_form;
 mod gate_range;
 mod groups_per_cu;
@@ -32,7 +31,6 @@ use crate::rule::Rule;
 
 /// The rules of the tile kernel.
 pub const CHUNK_TILE: &[Rule<KdaTileSpec>] = &[
-    chunk_target::rule(),
     sizes::rule(),
     head_groups::rule(),
     chunk_heads::rule(),
@@ -57,7 +55,6 @@ pub const CHUNK_TILE: &[Rule<KdaTileSpec>] = &[
 
 /// The rules of the scan kernel.
 pub const CHUNK_SCAN: &[Rule<KdaChunkScanSpec>] = &[
-    chunk_target::rule(),
     sizes::rule(),
     chunk_heads::rule(),
     grid_size::rule(),
@@ -77,7 +74,6 @@ pub const CHUNK_SCAN: &[Rule<KdaChunkScanSpec>] = &[
 
 /// The rules of the fused kernel.
 pub const CHUNK_FUSED: &[Rule<KdaChunkFusedSpec>] = &[
-    chunk_target::rule(),
     sizes::rule(),
     head_groups::rule(),
     chunk_heads::rule(),

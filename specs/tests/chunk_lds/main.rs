@@ -142,7 +142,7 @@ fn totals_of_the_whole_split() {
     assert_eq!(total(fused(&split, 128)), 215_168 + 2 * 8_192 + 2 * 2_560);
 }
 
-/// 64 KiB parts: what the formula gives there, although no spec for gfx1100 is legal yet.
+/// 64 KiB parts: what the published formula gives there.
 #[test]
 fn totals_of_64_kib_parts() {
     let at = |chunk, accuracy| ChunkCommon { pad_cb: 8, ..common(chunk, accuracy) };
@@ -211,27 +211,41 @@ fn published_overlays() {
     let long = overlaid(regrouped(prep(&common(64, Accuracy::Bf16)), early_inputs));
     assert_eq!(long.total_bytes(), 123_648);
 }
-/// Every kernel, chunk and split of the tables.
-fn rows() -> Vec<(KernelKind, u32, u32)> {
-    let tiles = [16, 32, 64].map(|chunk| (KernelKind::ChunkTile, chunk, 1));
+/// What a table is of.
+#[derive(Clone, Copy)]
+struct Of {
+    target: Target,
+    family: Family,
+    overlay: bool,
+}
+
+/// Every kernel, chunk and split of a target's tables.
+fn rows(target: Target) -> Vec<(KernelKind, u32, u32)> {
+    let of_two: &[u32] = match target {
+        Target::Gfx950 => &[16, 32, 64],
+        Target::Gfx1100 => &[16, 32],
+    };
+    let tiles = of_two.iter().map(|chunk| (KernelKind::ChunkTile, *chunk, 1));
     let split = |kernel, chunk: u32| [1, 2, 4, 8].map(|splits| (kernel, chunk, splits));
-    let scans = [16, 32, 64].into_iter().flat_map(|chunk| split(KernelKind::ChunkScan, chunk));
+    let scans = of_two.iter().flat_map(|chunk| split(KernelKind::ChunkScan, *chunk));
     let fused = [16, 32].into_iter().flat_map(|chunk| split(KernelKind::ChunkFused, chunk));
-    tiles.into_iter().chain(scans).chain(fused).collect()
+    tiles.chain(scans).chain(fused).collect()
 }
 
 fn spec(
-    family: Family,
+    Of { target, family, overlay }: Of,
     (kernel, chunk, splits): (KernelKind, u32, u32),
     accuracy: Accuracy,
-    overlay: bool,
 ) -> ChunkSpec {
-    // The operations that cost least: 32 rows where the chunk and the columns allow it.
-    let m = if chunk >= 32 && splits <= 4 { 32 } else { 16 };
-    let tile_atom_m = if chunk >= 32 { 32 } else { 16 };
+    // The operations that cost least: 32 rows where the target, the chunk and the columns allow it.
+    let is_high = chunk >= 32 && target == Target::Gfx950;
+    let m = if is_high && splits <= 4 { 32 } else { 16 };
+    let tile_atom_m = if is_high { 32 } else { 16 };
     let tile = TilePart { lds_overlay: overlay, tile_atom_m, ..tile(chunk) };
     let scan = ScanPart { scan_atom_m: m, ..scan(splits) };
-    let common = ChunkCommon { family, pad_cb: 8, ..common(chunk, accuracy) };
+    let waves = if target == Target::Gfx950 { 4 } else { 8 };
+    let common = ChunkCommon { family, target, pad_cb: 8, waves, ..common(chunk, accuracy) };
+    let common = ChunkCommon { wave_width: target.wave_width(), ..common };
     let tile = match family {
         Family::Kda => tile,
         Family::Gdn => per_head(tile),
@@ -247,14 +261,15 @@ fn spec(
     }
 }
 
-/// Bytes and workgroups a CU, or the refusal.
+/// Bytes and workgroups a CU (of gfx1100, a WGP), or the refusal.
 fn cell(spec: &ChunkSpec) -> String {
     let bytes = spec.lds_map().total_bytes();
     let broken: Vec<_> = spec.check().iter().map(|violation| violation.rule).collect();
     let shown = grouped(bytes);
     match broken[..] {
         [] => {
-            let groups = workgroups_by_lds_granules(Target::Gfx950, u32::try_from(bytes).unwrap());
+            let target = spec.common().target;
+            let groups = workgroups_by_lds_granules(target, u32::try_from(bytes).unwrap());
             format!("{shown} ({groups})")
         }
         _ => format!("{shown}, refused: {}", broken.join(", ")),
@@ -269,15 +284,15 @@ fn grouped(number: u64) -> String {
     }
 }
 
-/// A table of a family; scan kernels, which have no overlay, only where asked for.
-fn table(family: Family, overlay: bool, scans: bool) -> String {
+/// A table; scan kernels, which have no overlay, only where asked for.
+fn table(of: Of, scans: bool) -> String {
     let mut text = "| kernel | chunk | value splits | `bf16` | `bf16_split` | `f16` |\n|---|---|---|---|---|---|\n".to_owned();
-    for row @ (kernel, chunk, splits) in rows() {
+    for row @ (kernel, chunk, splits) in rows(of.target) {
         if kernel == KernelKind::ChunkScan && !scans {
             continue;
         }
         let cells = [Accuracy::Bf16, Accuracy::Bf16Split, F16]
-            .map(|accuracy| cell(&spec(family, row, accuracy, overlay)));
+            .map(|accuracy| cell(&spec(of, row, accuracy)));
         let splits =
             if kernel == KernelKind::ChunkTile { "–".to_owned() } else { splits.to_string() };
         text.push_str(&format!("| `{kernel}` | {chunk} | {splits} | {} |\n", cells.join(" | ")));
@@ -286,15 +301,19 @@ fn table(family: Family, overlay: bool, scans: bool) -> String {
 }
 
 fn tables() -> String {
-    format!(
-        "KDA, every buffer with bytes of its own:\n\n{}\nKDA with `lds_overlay = true`:\n\n{}\n\
-         Gated DeltaNet (the scan differs from KDA's by `dec` alone, 512 bytes less 16):\n\n{}\n\
-         Gated DeltaNet with `lds_overlay = true`:\n\n{}",
-        table(Family::Kda, false, true),
-        table(Family::Kda, true, false),
-        table(Family::Gdn, false, false),
-        table(Family::Gdn, true, false)
-    )
+    let both = Target::ALL.map(|target| {
+        let table = |family, overlay, scans| table(Of { target, family, overlay }, scans);
+        format!(
+            "### {target}\n\nKDA, every buffer with bytes of its own:\n\n{}\nKDA with `lds_overlay = true`:\n\n{}\n\
+             Gated DeltaNet (the scan differs from KDA's by `dec` alone, 512 bytes less 16):\n\n{}\n\
+             Gated DeltaNet with `lds_overlay = true`:\n\n{}",
+            table(Family::Kda, false, true),
+            table(Family::Kda, true, false),
+            table(Family::Gdn, false, target == Target::Gfx1100),
+            table(Family::Gdn, true, false)
+        )
+    });
+    both.join("\n")
 }
 
 fn path() -> PathBuf {
@@ -329,11 +348,14 @@ fn the_tables_of_the_page_are_in_step() {
 #[test]
 fn overlays_are_sound_and_tight() {
     let families = [Family::Kda, Family::Gdn];
-    for (family, row) in
-        families.into_iter().flat_map(|family| rows().into_iter().map(move |row| (family, row)))
-    {
+    let all = Target::ALL.into_iter().flat_map(|target| {
+        let of = families.map(|family| Of { target, family, overlay: true });
+        of.into_iter().flat_map(move |of| rows(target).into_iter().map(move |row| (of, row)))
+    });
+    for (of, row) in all {
+        let family = of.family;
         for accuracy in [Accuracy::Bf16, Accuracy::Bf16Split, F16] {
-            let map = spec(family, row, accuracy, true).lds_map();
+            let map = spec(of, row, accuracy).lds_map();
             for (index, a) in map.buffers().iter().enumerate() {
                 assert!(a.offset.is_multiple_of(16), "{a:?}");
                 for b in &map.buffers()[..index] {
@@ -349,11 +371,12 @@ fn overlays_are_sound_and_tight() {
 
 #[test]
 fn an_overlay_says_who_follows_whom() {
-    let map = spec(Family::Kda, (KernelKind::ChunkFused, 32, 2), Accuracy::Bf16, true).lds_map();
+    let of = Of { target: Target::Gfx950, family: Family::Kda, overlay: true };
+    let row = (KernelKind::ChunkFused, 32, 2);
+    let map = spec(of, row, Accuracy::Bf16).lds_map();
     let pairs: Vec<_> =
         map.handovers().iter().map(|(a, b)| (a.buffer.name, b.buffer.name)).collect();
     assert!(!pairs.is_empty());
-    let disjoint =
-        spec(Family::Kda, (KernelKind::ChunkFused, 32, 2), Accuracy::Bf16, false).lds_map();
+    let disjoint = spec(Of { overlay: false, ..of }, row, Accuracy::Bf16).lds_map();
     assert_eq!(disjoint.handovers().len(), 0);
 }

@@ -1,5 +1,5 @@
-//! `min_groups_per_cu` is at least 1, and so many workgroups fit on a compute unit by their LDS, each in whole
-//! granules (1280 bytes on gfx950). One is what correctness needs; more is a preference for occupancy, kept
+//! `min_groups_per_cu` is at least 1, and so many workgroups fit on a compute unit (on gfx1100, a workgroup processor) by
+//! their LDS, each in whole granules (1280 bytes on gfx950, 512 on gfx1100). One is what correctness needs; more is a preference for occupancy, kept
 //! as a field so that it is checked instead of hoped for. Registers are known only of emitted code.
 
 use isa::occupancy::allocated_lds_bytes;

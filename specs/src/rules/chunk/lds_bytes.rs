@@ -1,5 +1,5 @@
-//! The LDS map of a workgroup fits the target's limit, 163840 bytes on gfx950. The map's total is what the code
-//! object declares; a driver refuses a launch with more.
+//! The LDS map of a workgroup fits the target's limit, 163840 bytes on gfx950 and 65536 on gfx1100. The map's total is what
+//! the code object declares; a driver refuses a launch with more.
 
 use super::way_out;
 use crate::chunk::{ChunkParts, lds_map_of};
@@ -30,6 +30,8 @@ fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
 
 #[cfg(test)]
 mod tests {
+    use isa::Target;
+
     use crate::chunk::{Accuracy, ChunkCommon, KdaChunkFusedSpec, KdaTileSpec, ScanPart};
     use crate::chunk::{DecayForm, TilePart};
     use crate::rules::chunk::fixtures::{fused, tile};
@@ -47,6 +49,15 @@ mod tests {
         {
             assert_eq!(whole(accuracy).check(), []);
         }
+    }
+
+    #[test]
+    fn refuses_on_gfx1100_what_only_gfx950_has_room_for() {
+        let common =
+            ChunkCommon { target: Target::Gfx1100, wave_width: 32, ..whole(Accuracy::Bf16).common };
+        let spec = KdaChunkFusedSpec { common, ..whole(Accuracy::Bf16) };
+        let words = ["at most 65536 on gfx1100", "lds_overlay = true takes"];
+        refused(&super::check(&spec), "lds_bytes", "accuracy", &words);
     }
 
     #[test]

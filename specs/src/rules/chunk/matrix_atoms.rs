@@ -1,5 +1,7 @@
-//! `tile_atom_m` and `scan_atom_m` are 16 or 32, the rows of the target's matrix operations, and divide the chunk:
-//! a chunk's rows are whole operations of the products of keys and of the scan.
+//! `tile_atom_m` and `scan_atom_m` are 16 or, on gfx950, 32, the rows of the target's matrix operations, and divide the
+//! chunk: a chunk's rows are whole operations of the products of keys and of the scan.
+
+use isa::Target;
 
 use crate::chunk::ChunkParts;
 use crate::rule::{Rule, Violation};
@@ -10,8 +12,13 @@ pub(crate) const fn rule<S: ChunkParts>() -> Rule<S> {
     Rule { id: ID, file: include_str!("matrix_atoms.rs"), check: check::<S> }
 }
 
-/// Rows of the matrix operations.
-const LEGAL: [u32; 2] = [16, 32];
+/// Rows of the target's matrix operations, and where that is from.
+fn legal(target: Target) -> (&'static [u32], &'static str) {
+    match target {
+        Target::Gfx950 => (&[16, 32], "MFMA shapes of 16-bit operands (CDNA ISA manuals)"),
+        Target::Gfx1100 => (&[16], "WMMA shapes (RDNA3 ISA manual)"),
+    }
+}
 
 /// Whether every atom is legal.
 pub(super) fn fits<S: ChunkParts>(spec: &S) -> bool {
@@ -19,34 +26,32 @@ pub(super) fn fits<S: ChunkParts>(spec: &S) -> bool {
 }
 
 fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
-    let chunk = spec.common().chunk;
-    let tile = spec.tile().map(|tile| tile.tile_atom_m);
-    let tile = tile.filter(|m| !LEGAL.contains(m) || !chunk.is_multiple_of(*m));
-    let scan = spec.scan().map(|scan| scan.scan_atom_m);
-    let scan = scan.filter(|m| !LEGAL.contains(m) || !chunk.is_multiple_of(*m));
+    let (chunk, (legal, source)) = (spec.common().chunk, legal(spec.common().target));
+    let is_wrong = |m: &u32| !legal.contains(m) || !chunk.is_multiple_of(*m);
+    let tile = spec.tile().map(|tile| tile.tile_atom_m).filter(is_wrong);
+    let scan = spec.scan().map(|scan| scan.scan_atom_m).filter(is_wrong);
     let violation = |field: &'static str, m: u32| {
-        let limit = format!("16 or 32, a divisor of chunk = {chunk}");
-        violation(field, m, limit, if chunk >= 32 && m > 24 { 32 } else { 16 })
+        let rows = legal.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+        let nearest = if legal.contains(&32) && chunk >= 32 && m > 24 { 32 } else { 16 };
+        Violation {
+            rule: ID,
+            field,
+            got: m.to_string(),
+            limit: format!("{rows}, a divisor of chunk = {chunk}"),
+            unit: "rows",
+            source,
+            hint: format!("nearest legal: {field} = {nearest}"),
+        }
     };
     let tile = tile.map(|m| violation("tile_atom_m", m));
     let scan = scan.map(|m| violation("scan_atom_m", m));
     tile.into_iter().chain(scan).collect()
 }
 
-fn violation(field: &'static str, got: u32, limit: String, nearest: u32) -> Violation {
-    Violation {
-        rule: ID,
-        field,
-        got: got.to_string(),
-        limit,
-        unit: "rows",
-        source: "MFMA shapes of 16-bit operands (CDNA ISA manuals)",
-        hint: format!("nearest legal: {field} = {nearest}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use isa::Target;
+
     use crate::chunk::{ChunkCommon, KdaChunkScanSpec, KdaTileSpec, ScanPart, TilePart};
     use crate::rules::chunk::fixtures::{scan, tile};
     use crate::rules::fixtures::refused;
@@ -63,6 +68,14 @@ mod tests {
         }
         let whole = ScanPart { scan_atom_m: 32, value_splits: 1, ..scan().scan };
         assert_eq!(KdaChunkScanSpec { scan: whole, ..scan() }.check(), []);
+    }
+
+    #[test]
+    fn refuses_32_rows_on_gfx1100() {
+        let common = ChunkCommon { target: Target::Gfx1100, wave_width: 32, ..tile().common };
+        let spec = KdaTileSpec { common, tile: TilePart { tile_atom_m: 32, ..tile().tile } };
+        let words = ["got 32", "limit 16, a divisor", "WMMA", "tile_atom_m = 16"];
+        refused(&super::check(&spec), "matrix_atoms", "tile_atom_m", &words);
     }
 
     #[test]
