@@ -178,9 +178,10 @@ pub(super) fn rows_of<'f>(
     file: &'f [[Cell<AlignedRow>; ROWS]],
     places: &Places,
 ) -> [&'f [Cell<AlignedRow>; ROWS]; 4] {
-    assert!(usize::from(places.last()) < file.len(), "a register that the wave has");
-    // SAFETY: none of the places lies behind the last one, and that is inside.
-    places.rows().map(|place| unsafe { file.get_unchecked(usize::from(place)) })
+    assert!((places.last() as usize) < size_of_val(file), "a register that the wave has");
+    // SAFETY: these are bytes from the start of the file to registers of it, none of which lies behind the last one, and
+    // that is inside; all are multiples of the size of a register.
+    places.bytes().map(|bytes| unsafe { &*file.as_ptr().byte_add(bytes as usize) })
 }
 
 /// The integer part of a number between −2^30 and 2^30; what is outside counts as the nearer of these.

@@ -3,15 +3,16 @@
 use super::{Details, Prepared};
 use crate::operand::{Dest, Source, Span};
 use crate::wave::{
-    AHEAD_STAGE, N_SPREAD, SCRAP_STAGE, SPREAD_STAGE, ScalarFile, ZERO_STAGE, place, scalar,
+    AHEAD_STAGE, N_SPREAD, REGISTER_BYTES, SCRAP_STAGE, SPREAD_STAGE, ScalarFile, ZERO_STAGE,
+    place, scalar,
 };
 
 /// Where the first result and the first three sources of an instruction lie as 32-bit values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places {
-    /// The places of the registers of the result and of each source in the file, and the last of them.
-    rows: [u16; 4],
-    last: u16,
+    /// Where the registers of the result and of each source lie in the file, in bytes, and the last of these places.
+    bytes: [u32; 4],
+    last: u32,
     /// The vector register of the result; of scalar results, one that nobody reads.
     pub result: u16,
     /// The vector register that holds each source; scalars and constants are spread over a staging register.
@@ -69,7 +70,7 @@ impl Places {
         };
         let is_value = |k: usize| !details.is_mask[k];
         let mut places = Places {
-            rows: [0; 4],
+            bytes: [0; 4],
             last: 0,
             result,
             sources: [ZERO_STAGE; 3],
@@ -154,19 +155,20 @@ impl Places {
 
     fn find_rows(&mut self) {
         let [a, b, c] = self.sources;
-        self.rows = [self.result, a, b, c].map(|register| place(register) as u16);
-        self.last = self.rows.into_iter().max().unwrap_or_default();
+        let bytes = |register: u16| (place(register) * REGISTER_BYTES) as u32;
+        self.bytes = [self.result, a, b, c].map(bytes);
+        self.last = self.bytes.into_iter().max().unwrap_or_default();
     }
 
-    /// The places of the registers of the result and of each source in the file.
+    /// Where the registers of the result and of each source lie in the file, in bytes: multiples of [`REGISTER_BYTES`].
     #[inline(always)]
-    pub(crate) fn rows(&self) -> [u16; 4] {
-        self.rows
+    pub(crate) fn bytes(&self) -> [u32; 4] {
+        self.bytes
     }
 
-    /// The last of [`Places::rows`].
+    /// The last of [`Places::bytes`].
     #[inline(always)]
-    pub(crate) fn last(&self) -> u16 {
+    pub(crate) fn last(&self) -> u32 {
         self.last
     }
 

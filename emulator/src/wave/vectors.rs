@@ -40,6 +40,8 @@ pub(crate) const SPREAD_STAGE: u16 = FIRST_STAGE + 12;
 pub(crate) const AHEAD_STAGE: u16 = SPREAD_STAGE + N_SPREAD;
 /// Rows of a register in its file.
 pub(crate) const ROWS: usize = 2;
+/// Bytes of a register in its file.
+pub(crate) const REGISTER_BYTES: usize = ROWS * size_of::<AlignedRow>();
 /// All vector registers that a wave can have.
 const N_VECTOR: usize = (N_STAGE + 2 * FIRST_ACC) as usize;
 /// Room for a byte each: a remainder by it needs no comparison.
@@ -201,7 +203,8 @@ impl VectorFile {
     /// Whether some bit of the first three sources of an instruction is undefined.
     #[inline]
     pub(crate) fn are_sources_tainted(&self, places: &Places) -> bool {
-        let [_, a, b, c] = places.rows().map(|place| self.tainted[usize::from(place) % N_TAINTED]);
+        let is_tainted = |bytes: u32| self.tainted[bytes as usize / REGISTER_BYTES % N_TAINTED];
+        let [_, a, b, c] = places.bytes().map(is_tainted);
         a | b | c != 0
     }
 
