@@ -94,6 +94,7 @@ fn compiled(kernel: &Kernel, options: &Options) -> Result<Artefacts, Cause> {
         check::check(&function, &allocation)?;
     }
     let mut code = finish::finish(&function, &allocation)?;
+    layout::remove_idle_branches(&mut code);
     waits::insert(target, &mut code)?;
     wait_states::insert(target, &mut code)?;
     let code = layout::lay_out(target, &code, BRANCH_WORDS)?;

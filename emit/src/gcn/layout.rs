@@ -24,11 +24,22 @@ pub fn successors(code: &Code, block: usize) -> Vec<usize> {
     successors
 }
 
+/// Removes branches to where control goes anyway. Before wait states are counted: a branch is one.
+pub fn remove_idle_branches(code: &mut Code) {
+    for block in (0..code.len()).rev() {
+        while let Some(to) = code[block].last().and_then(|placed| placed.target) {
+            let to = to as usize;
+            if to <= block || code[block + 1..to].iter().any(|between| !between.is_empty()) {
+                break;
+            }
+            code[block].pop();
+        }
+    }
+}
+
 /// How a branch is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// It goes to the next instruction: nothing is written.
-    Next,
     /// The instruction itself.
     Short,
     /// Through a register.
@@ -54,10 +65,7 @@ pub fn lay_out(target: Target, code: &Code, reach_words: i64) -> Result<Vec<Plac
                 let size = size(placed, reaches[block][index]);
                 if let Some(to) = placed.target {
                     let distance = i64::from(starts[to as usize]) - i64::from(at) - 4;
-                    let is_last = index + 1 == insts.len();
-                    let wanted = if is_last && is_next(code, block, to, &starts) {
-                        Reach::Next
-                    } else if (distance / 4).abs() >= reach_words {
+                    let wanted = if (distance / 4).abs() >= reach_words {
                         Reach::Long
                     } else {
                         reaches[block][index]
@@ -74,17 +82,8 @@ pub fn lay_out(target: Target, code: &Code, reach_words: i64) -> Result<Vec<Plac
     }
 }
 
-/// Whether nothing lies between the end of a block and another one.
-fn is_next(code: &Code, block: usize, to: u32, starts: &[u32]) -> bool {
-    let to = to as usize;
-    to > block && starts[to] == starts.get(block + 1).copied().unwrap_or(u32::MAX) && {
-        code[block + 1..to].iter().all(|between| between.is_empty())
-    }
-}
-
 fn size(placed: &Placed, reach: Reach) -> u32 {
     match reach {
-        Reach::Next => 0,
         Reach::Short => placed.inst.size_bytes.into(),
         Reach::Long if inverse(placed.inst.op).is_some() => 4 + JUMP_BYTES,
         Reach::Long => JUMP_BYTES,
@@ -115,7 +114,6 @@ fn write(
             let end = at + size(placed, *reach);
             match (placed.target, reach) {
                 (None, _) => out.push(*placed),
-                (Some(_), Reach::Next) => {}
                 (Some(to), Reach::Short) => {
                     let words = (i64::from(starts[to as usize]) - i64::from(end)) / 4;
                     let mut branch = *placed;
@@ -170,4 +168,30 @@ fn jump(
     push(Op::Salu(Salu::SAddU32), &[vcc_lo, vcc_lo, low])?;
     push(Op::Salu(Salu::SAddcU32), &[vcc_hi, vcc_hi, high])?;
     push(Op::Control(Control::SSetpcB64), &[vcc_lo])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placed(op: Control, to: Option<u32>) -> Placed {
+        let mut operands = [Operand::None; isa::inst::MAX_OPERANDS];
+        operands[0] = Operand::Imm(0);
+        let inst = machine(Target::Gfx950, Op::Control(op), operands, Default::default());
+        Placed { inst: inst.expect("a control instruction"), target: to, stmt: 0 }
+    }
+
+    #[test]
+    fn a_branch_stays_only_where_something_lies_between() {
+        let nop = || placed(Control::SNop, None);
+        let branch = |to| placed(Control::SBranch, Some(to));
+        let skip = |to| placed(Control::SCbranchExecz, Some(to));
+        // The second block becomes empty, so that the first has nothing to skip either.
+        let mut code = vec![vec![nop(), skip(2)], vec![branch(2)], vec![nop()]];
+        remove_idle_branches(&mut code);
+        assert_eq!(code.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 1]);
+        let mut code = vec![vec![skip(2)], vec![nop()], vec![branch(0)]];
+        remove_idle_branches(&mut code);
+        assert_eq!(code.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1]);
+    }
 }

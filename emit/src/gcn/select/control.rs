@@ -23,6 +23,11 @@ enum Cell {
     Mask(Reg),
 }
 
+/// Registers of a value that has any.
+fn words_of(ty: Type) -> u8 {
+    ty.size_bytes().div_ceil(4).max(1) as u8
+}
+
 impl<'k> Selector<'k> {
     fn open_block(&mut self) -> u32 {
         let depth = self.loops;
@@ -63,8 +68,7 @@ impl<'k> Selector<'k> {
         let uniform = self.kernel.info(value).uniformity == Uniformity::Uniform;
         let scalar = may_be_scalar && integer && uniform && ty.lanes() == 1;
         let class = if scalar { Class::Scalar } else { Class::Vector };
-        let count = ty.size_bytes().div_ceil(4) as u8;
-        let reg = self.new_reg(class, count.max(1));
+        let reg = self.new_reg(class, words_of(ty));
         self.function.regs[reg.0 as usize].value = Some(value);
         Cell::Words(reg)
     }
@@ -75,7 +79,8 @@ impl<'k> Selector<'k> {
             Cell::Words(reg) if is_16_bit(ty.scalar()) && ty.lanes() == 1 => {
                 Loc::Half { word: Word::Reg(reg, 0), high: false }
             }
-            Cell::Words(reg) => Loc::of_reg(reg, self.function.info(reg).count),
+            // A packed operation may have made the tuple wider than the value.
+            Cell::Words(reg) => Loc::of_reg(reg, words_of(ty)),
         }
     }
 
