@@ -1,6 +1,7 @@
-//! The kernel language: [IR](ir), [builder], [verifier](mod@verify) and [text form](text).
+//! The kernel language: [IR](ir), [builder], [verifier](mod@verify), [text form](text) and [interpreter](interpret).
 
 pub mod builder;
+pub mod interpret;
 pub mod ir;
 pub mod math;
 pub mod text;
