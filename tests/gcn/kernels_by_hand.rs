@@ -52,3 +52,20 @@ fn a_lane_exchange_before_an_arm_sees_all_lanes() {
         }
     }
 }
+
+/// A number that a loop carries, multiplied in pairs inside it and read after it.
+#[test]
+fn a_carried_number_stays_one_register_for_its_readers() {
+    for target in Target::ALL {
+        let body = "  %1: i32 varying = special thread_id\n  %2: f32 varying = u32_to_f32 %1\n  \
+             %3: i32 uniform = const 0\n  %4: i32 uniform = const 2\n  %5: i32 varying = shl %1, %4\n  \
+             %6: f32 varying = for %7: i32 uniform from %3 to %4 step 1 {\n    carry %8: f32 varying = %2\n    \
+             %9: f32x2 varying = pack %8, %8\n    %10: f32x2 varying = fadd %9, %9\n    \
+             %11: f32 varying = extract %10, 1\n    yield %11\n  }\n  \
+             %12: f32x2 varying = pack %6, %2\n  %13: f32x2 varying = fadd %12, %12\n  \
+             %14: f32 varying = extract %13, 0\n  store global %0 + %5 align 4, %14\n";
+        for (lane, word) in (0u32..).zip(run(target, body, target.wave_width().into())) {
+            assert_eq!(f32::from_bits(word), 8.0 * lane as f32, "{target} lane {lane}");
+        }
+    }
+}

@@ -1,9 +1,15 @@
 //! The GCN back end on the emulator: every library spec against float64 and, bit by bit, against the host twin and the
 //! LLVM back end; its code objects through other readers; kernels that are written to break it.
 
+mod author;
+mod differential;
 mod kernels_by_hand;
 mod library;
 mod objects;
+mod programs;
+#[path = "../instances/random.rs"]
+#[allow(dead_code, reason = "other tests use all of it")]
+mod random;
 #[cfg(feature = "llvm")]
 mod witness;
 
