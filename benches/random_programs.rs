@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     for number in 0..programs {
         let choices = choices(seed, number);
         for target in Target::ALL {
-            match compared_with(target, &choices, number, number % 8 == 0) {
+            match compared_with(target, &choices, number, number.is_multiple_of(8)) {
                 Ok(Compared::All) => (compared, with_llvm) = (compared + 1, with_llvm + 1),
                 Ok(Compared::Gcn) => compared += 1,
                 Ok(Compared::Refused) => refused += 1,
@@ -85,7 +85,7 @@ fn compared_with(
 
 /// Leaves out choices as long as the program still fails, and prints what is left.
 fn show_smallest(target: Target, mut choices: Vec<u8>, seed: u64) {
-    let fails = |choices: &[u8]| compared_with(target, choices, seed, seed % 8 == 0).err();
+    let fails = |choices: &[u8]| compared_with(target, choices, seed, seed.is_multiple_of(8)).err();
     let mut length = choices.len();
     while length > 0 {
         let mut start = 0;

@@ -44,7 +44,7 @@ fn is_compared(kernel: &Kernel, number: u64) -> bool {
         }
     };
     #[cfg(feature = "llvm")]
-    if number % BY_LLVM == 0 {
+    if number.is_multiple_of(BY_LLVM) {
         let options = emit::llvm::Options::default();
         compared(&emit::llvm::compile(kernel, &options).unwrap().code_object, "LLVM");
     }
