@@ -45,6 +45,8 @@ enum Verb {
     Inspect(verbs::inspect::Args),
     /// The code of a code object
     Disasm(verbs::disasm::Args),
+    /// Where a kernel's registers and time go, by the lines of its source
+    Explain(verbs::explain::Args),
     /// Ablations of prefill kernels, each with the proof that the rest is still there
     Probe(verbs::probe::Args),
     /// Code objects, manifest and launch code for an engine to ship; `bundle verify` checks one
@@ -122,6 +124,7 @@ fn run(command_line: CommandLine) -> Result<Outcome, CliError> {
         Verb::Lint(args) => verbs::lint::run(&args, json),
         Verb::Inspect(args) => verbs::inspect::run(&args, json),
         Verb::Disasm(args) => verbs::disasm::run(&args, json),
+        Verb::Explain(args) => verbs::explain::run(&args, json),
         Verb::Probe(args) => verbs::probe::run(&args, json),
         Verb::Bundle(args) => verbs::bundle::run(&args, json),
         Verb::Qualify(args) => verbs::qualify::run(&args, json),

@@ -10,6 +10,7 @@ pub mod command_line;
 pub mod emitted;
 pub mod emulate;
 pub mod error;
+pub mod explain;
 pub mod files;
 pub mod golden;
 pub mod harness;

@@ -7,6 +7,7 @@ pub mod dispatch;
 pub mod doctor;
 pub mod emit;
 pub mod emulate;
+pub mod explain;
 pub mod golden;
 pub mod inspect;
 pub mod lint;

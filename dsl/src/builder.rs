@@ -95,6 +95,7 @@ pub struct KernelBuilder {
 struct State {
     params: Vec<Param>,
     lds: Vec<LdsBuffer>,
+    max_vgprs: Option<u32>,
     values: Vec<Facts>,
     /// Constants and values of the launch: they stand before the body.
     prologue: Vec<Stmt>,
@@ -144,7 +145,8 @@ impl KernelBuilder {
     /// The finished kernel, or everything that is wrong with it.
     pub fn finish(self) -> Result<Kernel, Vec<BuildError>> {
         let KernelBuilder { name, target, workgroup_size, state } = self;
-        let State { params, lds, values, prologue, blocks, errors, .. } = state.into_inner();
+        let State { params, lds, max_vgprs, values, prologue, blocks, errors, .. } =
+            state.into_inner();
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -155,11 +157,19 @@ impl KernelBuilder {
             .map(|facts| ValueInfo { ty: facts.ty, uniformity: Uniformity::Varying })
             .collect();
         let body = Block { stmts, yields: Vec::new() };
-        let mut kernel = Kernel { name, target, workgroup_size, params, lds, body, values };
+        let mut kernel =
+            Kernel { name, target, workgroup_size, max_vgprs, params, lds, body, values };
         kernel.renumber();
         infer::uniformity(&mut kernel);
         verify(&kernel).map_err(located)?;
         Ok(kernel)
+    }
+
+    /// A budget: the kernel is not to take more VGPRs (accumulation registers apart), so that as many waves as the author
+    /// planned are resident. The GCN back end refuses a kernel that needs more, and names the value that does not fit;
+    /// LLVM is not told.
+    pub fn max_vgprs(&self, limit: u32) {
+        self.state.borrow_mut().max_vgprs = Some(limit);
     }
 
     /// A buffer argument that is only read. `dims` are its axes, slowest first; the first may be `None`: any length.

@@ -24,6 +24,9 @@ pub struct Kernel {
     pub target: Target,
     /// Work-items in a workgroup (one-dimensional), a multiple of the wave width.
     pub workgroup_size: u32,
+    /// The author's budget of VGPRs, accumulation registers apart: a back end that allocates registers itself refuses the
+    /// kernel if it needs more; others do not look at it.
+    pub max_vgprs: Option<u32>,
     /// Explicit kernel arguments in ABI order, packed at natural alignment.
     pub params: Vec<Param>,
     /// Named LDS buffers; their layout in the LDS segment is their order, each at its alignment.

@@ -25,7 +25,7 @@
 //! }
 //! ```
 //!
-//! A comment runs from `;` to the end of its line. Values are numbered from 0 in the order in which the text
+//! A register budget stands in a line `max_vgprs 96` after the workgroup's size. A comment runs from `;` to the end of its line. Values are numbered from 0 in the order in which the text
 //! defines them. Integers are decimal and signed, floats are the hexadecimal bits of their type.
 
 mod cursor;

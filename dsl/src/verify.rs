@@ -4,8 +4,8 @@
 //! would be right. The checklist:
 //!
 //! * **header**: the name, parameter and LDS names are symbols and distinct; scalar parameters are `i32`, `i64` or
-//!   `f32`; the workgroup is a multiple of the wave width, at most 1024; alignments are powers of two; the LDS
-//!   buffers fit the target.
+//!   `f32`; the workgroup is a multiple of the wave width, at most 1024; a budget of
+//!   registers is one to as many as instructions can name; alignments are powers of two; the LDS buffers fit the target.
 //! * **values** (`scope`): numbered in the order of definition, each defined once, used only after its definition
 //!   and inside the block that defines it; blocks nest at most [`crate::text::MAX_NESTING`] deep.
 //! * **types** (`types`): operand and result types of every operation; vectors of 2, 3, 4, 8 or 16 elements, never of
@@ -71,6 +71,8 @@ pub enum Rule {
     Param,
     /// The workgroup's size.
     WorkgroupSize,
+    /// The budget of registers.
+    Registers,
     /// The LDS buffers.
     Lds,
     /// How often and in which order values are defined.

@@ -13,6 +13,7 @@
 //! | [`waits`], [`wait_states`] | what software must wait for |
 //! | [`layout`] | branches |
 //! | [`assembly`], [`object`] | text and code object |
+//! | [`profile`] | what the code holds and waits for, for people |
 
 pub mod allocate;
 pub mod assembly;
@@ -27,6 +28,7 @@ pub mod liveness;
 pub mod mir;
 pub mod object;
 mod plan;
+pub mod profile;
 pub mod relieve;
 pub mod schedule;
 pub mod select;
@@ -35,8 +37,10 @@ pub mod wait_states;
 pub mod waits;
 
 use dsl::ir::{Kernel, Value};
+use isa::Target;
 
 pub use error::{Cause, GcnError};
+pub use profile::Profile;
 
 /// A statement of the kernel, as messages and comments name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +57,7 @@ pub type Phases = Vec<Phase>;
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Most VGPRs that the kernel may take; the target's limit if absent.
+    /// Most VGPRs that the kernel may take, beside its own budget; the target's limit if both are absent.
     pub max_vgprs: Option<u32>,
     /// Follow every value through the allocated code (see [`check`]); tests do.
     pub check: bool,
@@ -76,33 +80,77 @@ const BRANCH_WORDS: i64 = 1 << 15;
 /// # Errors
 /// [`GcnError`] names the kernel, the value and the place where it was asked for.
 pub fn compile(kernel: &Kernel, options: &Options) -> Result<Artefacts, GcnError> {
-    let compiled = compiled(kernel, options);
+    let compiled = allocated(kernel, options).and_then(|allocated| artefacts(kernel, &allocated));
     compiled.map_err(|cause| GcnError { kernel: kernel.name.clone(), cause })
 }
 
-fn compiled(kernel: &Kernel, options: &Options) -> Result<Artefacts, Cause> {
+/// Compiles a kernel and looks at what its code holds and waits for.
+///
+/// # Errors
+/// As [`compile`].
+pub fn profiled(kernel: &Kernel, options: &Options) -> Result<Profile, GcnError> {
+    let profiled = allocated(kernel, options).and_then(|allocated| {
+        let code = finished(kernel.target, &allocated)?;
+        let Allocated { function, allocation, phases, .. } = &allocated;
+        Ok(profile::profile(function, allocation, phases, &code))
+    });
+    profiled.map_err(|cause| GcnError { kernel: kernel.name.clone(), cause })
+}
+
+/// Code whose registers have numbers.
+struct Allocated {
+    function: mir::Function,
+    allocation: allocate::Allocation,
+    phases: Phases,
+    /// Which workgroup ids it reads.
+    ids: [bool; 3],
+}
+
+fn allocated(kernel: &Kernel, options: &Options) -> Result<Allocated, Cause> {
     refuse_large_lds(kernel)?;
-    let target = kernel.target;
     let simple = simplify::simplify(kernel);
     let plan = plan::Plan::of(&simple);
     let select::Selected { mut function, inputs, phases } = select::select(&simple, plan)?;
     dead::remove(&mut function);
     let liveness = liveness::Liveness::of(&function);
     schedule::schedule(&mut function, &liveness);
-    let allocation = relieve::allocate(&mut function, &phases, options.max_vgprs)?;
+    let budget = options.max_vgprs.into_iter().chain(kernel.max_vgprs).min();
+    let allocation = relieve::allocate(&mut function, &phases, budget)
+        .map_err(|cause| over_budget(cause, budget))?;
     if options.check {
         check::check(&function, &allocation)?;
     }
-    let mut code = finish::finish(&function, &allocation)?;
+    Ok(Allocated { function, allocation, phases, ids: inputs.workgroup_ids() })
+}
+
+/// The instructions in their order, with waits and branches.
+fn finished(target: Target, allocated: &Allocated) -> Result<Vec<finish::Placed>, Cause> {
+    let mut code = finish::finish(&allocated.function, &allocated.allocation)?;
     layout::remove_idle_branches(&mut code);
     waits::insert(target, &mut code)?;
     wait_states::insert(target, &mut code)?;
-    let code = layout::lay_out(target, &code, BRANCH_WORDS)?;
-    let bytes = object::encode_all(target, &code)?;
-    let ids = inputs.workgroup_ids();
-    let assembly = assembly::assembly(kernel, &code, &phases, &allocation, ids);
-    let code_object = object::object(kernel, &bytes, &allocation, ids)?;
+    layout::lay_out(target, &code, BRANCH_WORDS)
+}
+
+fn artefacts(kernel: &Kernel, allocated: &Allocated) -> Result<Artefacts, Cause> {
+    let code = finished(kernel.target, allocated)?;
+    let Allocated { allocation, phases, ids, .. } = allocated;
+    let bytes = object::encode_all(kernel.target, &code)?;
+    let assembly = assembly::assembly(kernel, &code, phases, allocation, *ids);
+    let code_object = object::object(kernel, &bytes, allocation, *ids)?;
     Ok(Artefacts { assembly, code_object })
+}
+
+/// A refusal for want of registers that the target would have had.
+fn over_budget(cause: Cause, budget: Option<u32>) -> Cause {
+    match cause {
+        Cause::Registers { file: "VGPRs", needed, limit, value, phase, target }
+            if Some(limit) == budget && limit < target.limits().addressable_vgprs.into() =>
+        {
+            Cause::Budget { needed, budget: limit, value, phase }
+        }
+        other => other,
+    }
 }
 
 fn refuse_large_lds(kernel: &Kernel) -> Result<(), Cause> {

@@ -2,7 +2,9 @@
 //! LLVM back end; its code objects through other readers; kernels that are written to break it.
 
 mod author;
+mod budget;
 mod differential;
+mod explain;
 mod kernels_by_hand;
 mod library;
 mod objects;

@@ -28,6 +28,12 @@ impl<'t> Parser<'t> {
         let target = self.line("target", Parser::target)?;
         let workgroup_size =
             self.line("workgroup_size", |parser| parser.number("work-items in a workgroup"))?;
+        let max_vgprs = match self.peek() {
+            Kind::Word("max_vgprs") => {
+                Some(self.line("max_vgprs", |parser| parser.number("VGPRs of the budget"))?)
+            }
+            _ => None,
+        };
         let mut params = Vec::new();
         while self.peek() == Kind::Word("param") {
             params.push(self.line("param", Parser::param)?);
@@ -41,7 +47,7 @@ impl<'t> Parser<'t> {
             return self.refuse("the end of the text");
         }
         let (lds, values) = (self.lds, self.values);
-        Ok(Kernel { name, target, workgroup_size, params, lds, body, values })
+        Ok(Kernel { name, target, workgroup_size, max_vgprs, params, lds, body, values })
     }
 
     fn header(&mut self) -> Parsed<()> {

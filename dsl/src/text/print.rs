@@ -31,6 +31,9 @@ impl Printer<'_> {
         self.line(format_args!("kernel {}", kernel.name));
         self.line(format_args!("target {}", kernel.target));
         self.line(format_args!("workgroup_size {}", kernel.workgroup_size));
+        if let Some(max_vgprs) = kernel.max_vgprs {
+            self.line(format_args!("max_vgprs {max_vgprs}"));
+        }
         for param in &kernel.params {
             self.line(format_args!("param {}", ParamText(param)));
         }

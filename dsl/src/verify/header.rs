@@ -21,6 +21,7 @@ impl Verifier<'_> {
             kernel.lds.iter().map(|buffer| buffer.name.as_str()).collect(),
         );
         self.workgroup_size();
+        self.max_vgprs();
         self.lds();
     }
 
@@ -36,6 +37,17 @@ impl Verifier<'_> {
                 "a multiple of {wave}, the wave width of {}, up to {most}",
                 self.kernel.target
             ),
+        );
+    }
+
+    fn max_vgprs(&mut self) {
+        let Some(budget) = self.kernel.max_vgprs else { return };
+        let all = u32::from(self.kernel.target.limits().addressable_vgprs);
+        self.demand(
+            (1..=all).contains(&budget),
+            Rule::Registers,
+            format_args!("a budget of {budget} VGPRs"),
+            format_args!("1 to {all} on {}", self.kernel.target),
         );
     }
 

@@ -14,6 +14,7 @@ use super::liveness::{Liveness, Ranges, overlap, union};
 use super::mir::{Class, Function, Part, Reg};
 
 /// Where every virtual register is.
+#[derive(Default)]
 pub struct Allocation {
     /// The number of the first register of each.
     pub numbers: Vec<u32>,

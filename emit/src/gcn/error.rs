@@ -47,6 +47,21 @@ pub enum Cause {
         /// The target.
         target: Target,
     },
+    /// More VGPRs are alive at one place than the author's budget has.
+    #[error(
+        "{needed} VGPRs are needed where %{value} is made at {phase}, and the budget max_vgprs is {budget}: \
+         keep fewer values alive there, or raise the budget"
+    )]
+    Budget {
+        /// VGPRs that would be needed.
+        needed: u32,
+        /// VGPRs that the kernel may take.
+        budget: u32,
+        /// The value that found no place.
+        value: String,
+        /// Where it was asked for.
+        phase: String,
+    },
     /// The workgroup's LDS is larger than the target's.
     #[error(
         "LDS of {got} bytes ('{buffer}' ends there): the limit on {target} is {limit} bytes a workgroup"
