@@ -10,7 +10,7 @@ use similar::TextDiff;
 
 use super::error::GoldenError;
 use super::observe::{ArtefactSource, Observations, Observed, observe_all};
-use super::record::{LlvmRecord, Record};
+use super::record::{GcnRecord, LlvmRecord, Properties, Record};
 use super::suite::{Found, Suite, Variant};
 
 /// Lines of unchanged text around a change.
@@ -55,7 +55,7 @@ pub enum Status {
         #[serde(skip_serializing_if = "Option::is_none")]
         kernel_ir: Option<String>,
     },
-    /// What does not depend on LLVM matches; what LLVM makes cannot be compared here.
+    /// Kernel IR and what the GCN back end makes match; what LLVM makes cannot be compared here.
     NotComparable {
         /// Why not.
         reason: String,
@@ -223,6 +223,7 @@ fn status_of(record: &Record, observed: &Observed, detail: Detail) -> Status {
     let mut moved = Vec::new();
     let kernel_ir_sha256 = observed.kernel_ir_sha256();
     push_moved(&mut moved, "kernel_ir_sha256", &record.kernel_ir_sha256, &kernel_ir_sha256);
+    push_gcn_moved(&mut moved, record.gcn.as_ref(), observed.gcn.as_ref());
     let incomparable = match &observed.llvm {
         Err(reason) => Some(format!("LLVM is unavailable: {reason}")),
         Ok(llvm) if llvm.version != record.llvm.version => Some(format!(
@@ -249,12 +250,27 @@ fn status_of(record: &Record, observed: &Observed, detail: Detail) -> Status {
 fn push_llvm_moved(moved: &mut Vec<Moved>, old: &LlvmRecord, new: &LlvmRecord) {
     push_moved(moved, "llvm_ir_sha256", &old.llvm_ir_sha256, &new.llvm_ir_sha256);
     push_moved(moved, "code_object_sha256", &old.code_object_sha256, &new.code_object_sha256);
-    let names: BTreeSet<&String> = old.properties.keys().chain(new.properties.keys()).collect();
+    push_properties_moved(moved, "", &old.properties, &new.properties);
+}
+
+/// As [`push_llvm_moved`], with `gcn.` before every name; a kernel may become too large for its registers, or fit.
+fn push_gcn_moved(moved: &mut Vec<Moved>, old: Option<&GcnRecord>, new: Option<&GcnRecord>) {
+    let (Some(old), Some(new)) = (old, new) else {
+        let word = |record: Option<&GcnRecord>| if record.is_some() { "fits" } else { "refused" };
+        return push_moved(moved, "gcn", word(old), word(new));
+    };
+    push_moved(moved, "gcn.assembly_sha256", &old.assembly_sha256, &new.assembly_sha256);
+    push_moved(moved, "gcn.code_object_sha256", &old.code_object_sha256, &new.code_object_sha256);
+    push_properties_moved(moved, "gcn.", &old.properties, &new.properties);
+}
+
+fn push_properties_moved(moved: &mut Vec<Moved>, prefix: &str, old: &Properties, new: &Properties) {
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     for name in names {
-        let (old, new) = (old.properties.get(name), new.properties.get(name));
+        let (old, new) = (old.get(name), new.get(name));
         if old != new {
             let text = |value: Option<&u64>| value.map(u64::to_string);
-            moved.push(Moved { what: name.clone(), old: text(old), new: text(new) });
+            moved.push(Moved { what: format!("{prefix}{name}"), old: text(old), new: text(new) });
         }
     }
 }

@@ -7,7 +7,7 @@ use isa::Target;
 use specs::Spec;
 
 use super::properties;
-use super::record::{LlvmRecord, Record};
+use super::record::{GcnRecord, LlvmRecord, Properties, Record};
 use super::suite::{Suite, Variant};
 use crate::harness::sha256;
 
@@ -21,6 +21,12 @@ pub trait ArtefactSource {
     /// # Errors
     /// [`SourceError::Failed`] when the spec breaks a rule or no kernel can be built.
     fn kernel_ir(&self, spec: &Spec) -> Result<String, SourceError>;
+
+    /// What the GCN back end makes of the spec's kernel, by [`GcnRecord::of`]; `None` where it has too few registers.
+    ///
+    /// # Errors
+    /// [`SourceError::Failed`] when it refuses the kernel for anything else.
+    fn gcn(&self, spec: &Spec) -> Result<Option<GcnRecord>, SourceError>;
 
     /// What LLVM makes of the spec's kernel, by [`LlvmRecord::of`].
     ///
@@ -45,6 +51,7 @@ pub enum SourceError {
 pub(super) struct Observed {
     pub spec_sha256: String,
     pub kernel_ir: String,
+    pub gcn: Option<GcnRecord>,
     /// `Err` says why LLVM is unavailable.
     pub llvm: Result<LlvmRecord, String>,
 }
@@ -67,12 +74,13 @@ impl Observed {
     /// Makes the artefacts of `spec`; `Err` says why that failed.
     fn of(spec: &Spec, source: &dyn ArtefactSource) -> Result<Observed, String> {
         let kernel_ir = source.kernel_ir(spec).map_err(|error| error.to_string())?;
+        let gcn = source.gcn(spec).map_err(|error| error.to_string())?;
         let llvm = match source.llvm(spec) {
             Ok(record) => Ok(record),
             Err(SourceError::Unavailable(reason)) => Err(reason),
             Err(SourceError::Failed(reason)) => return Err(reason),
         };
-        Ok(Observed { spec_sha256: spec.spec_hash(), kernel_ir, llvm })
+        Ok(Observed { spec_sha256: spec.spec_hash(), kernel_ir, gcn, llvm })
     }
 
     /// The SHA-256 of the kernel IR.
@@ -87,6 +95,7 @@ impl Observed {
             spec_sha256: self.spec_sha256.clone(),
             kernel_ir_sha256: self.kernel_ir_sha256(),
             kernel_ir: is_short.then(|| self.kernel_ir.clone()),
+            gcn: self.gcn.clone(),
             llvm: self.llvm.clone()?,
         })
     }
@@ -105,13 +114,34 @@ impl LlvmRecord {
         code_object: &[u8],
         kernel: &str,
     ) -> Result<LlvmRecord, SourceError> {
-        let object = CodeObject::parse(code_object);
-        let object = object.map_err(|error| SourceError::Failed(error.to_string()))?;
+        let (code_object_sha256, properties) = observed(code_object, kernel)?;
         Ok(LlvmRecord {
             version: version.to_owned(),
             llvm_ir_sha256: sha256(llvm_ir.as_bytes()),
-            code_object_sha256: object.loaded_bytes_sha256(),
-            properties: properties::of_kernel(&object, kernel).map_err(SourceError::Failed)?,
+            code_object_sha256,
+            properties,
         })
     }
+}
+
+impl GcnRecord {
+    /// The record of what the GCN back end made: its text, and the code object with the kernel of this name.
+    ///
+    /// # Errors
+    /// As [`LlvmRecord::of`].
+    pub fn of(assembly: &str, code_object: &[u8], kernel: &str) -> Result<GcnRecord, SourceError> {
+        let is_comment = |line: &&str| line.trim_start().starts_with(';');
+        let lines = assembly.lines().filter(|line| !is_comment(line));
+        let code: String = lines.flat_map(|line| [line, "\n"]).collect();
+        let (code_object_sha256, properties) = observed(code_object, kernel)?;
+        Ok(GcnRecord { assembly_sha256: sha256(code.as_bytes()), code_object_sha256, properties })
+    }
+}
+
+/// Hash and properties of a code object.
+fn observed(code_object: &[u8], kernel: &str) -> Result<(String, Properties), SourceError> {
+    let object = CodeObject::parse(code_object);
+    let object = object.map_err(|error| SourceError::Failed(error.to_string()))?;
+    let properties = properties::of_kernel(&object, kernel).map_err(SourceError::Failed)?;
+    Ok((object.loaded_bytes_sha256(), properties))
 }

@@ -53,8 +53,23 @@ pub struct Record {
     /// The kernel IR's text itself, where it is short enough to be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_ir: Option<String>,
+    /// What the GCN back end made of it; absent where it has too few registers for the kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gcn: Option<GcnRecord>,
     /// What LLVM made of it.
     pub llvm: LlvmRecord,
+}
+
+/// What the GCN back end makes of a kernel. It is part of this program, so that its records can always be compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GcnRecord {
+    /// Of the assembly text without its comments, which name lines of the kernels' source.
+    pub assembly_sha256: String,
+    /// Of the code object's loaded bytes (`codeobj::CodeObject::loaded_bytes_sha256`).
+    pub code_object_sha256: String,
+    /// What a reviewer reads of the code object.
+    pub properties: Properties,
 }
 
 /// What one LLVM makes of a kernel.

@@ -19,13 +19,16 @@ fn spec(target: Target, width: u32) -> Spec {
 struct Fake {
     /// Replaces the kernel IR of every spec.
     kernel_ir: Option<String>,
+    /// VGPRs of the GCN back end's code; `None`: it has too few.
+    gcn: Option<u64>,
     /// `None`: there is no LLVM.
     llvm: Option<(&'static str, u64)>,
     /// Target whose kernels cannot be built.
     broken: Option<Target>,
 }
 
-const FAKE: Fake = Fake { kernel_ir: None, llvm: Some(("22.1.2", 40)), broken: None };
+const FAKE: Fake =
+    Fake { kernel_ir: None, gcn: Some(36), llvm: Some(("22.1.2", 40)), broken: None };
 
 impl ArtefactSource for Fake {
     fn kernel_ir(&self, spec: &Spec) -> Result<String, SourceError> {
@@ -34,6 +37,14 @@ impl ArtefactSource for Fake {
         }
         let text = || format!("kernel {}\ntarget {}\nend\n", spec.name(), spec.target());
         Ok(self.kernel_ir.clone().unwrap_or_else(text))
+    }
+
+    fn gcn(&self, spec: &Spec) -> Result<Option<GcnRecord>, SourceError> {
+        Ok(self.gcn.map(|vgprs| GcnRecord {
+            assembly_sha256: format!("assembly of {}", spec.name()),
+            code_object_sha256: format!("code object of {} in {vgprs}", spec.name()),
+            properties: BTreeMap::from([("vgprs".to_owned(), vgprs)]),
+        }))
     }
 
     fn llvm(&self, spec: &Spec) -> Result<LlvmRecord, SourceError> {
@@ -163,9 +174,48 @@ fn another_llvm_is_not_comparable() {
 #[test]
 fn kernel_ir_is_compared_whatever_llvm() {
     let bench = Bench::new();
-    let source = Fake { kernel_ir: Some("other\n".to_owned()), llvm: None, broken: None };
+    let source = Fake { kernel_ir: Some("other\n".to_owned()), llvm: None, ..FAKE };
     let report = check(&bench.suite, &source, false).unwrap();
     assert_eq!((report.passed, report.counts.changed), (false, 4));
+}
+
+#[test]
+fn the_gcn_back_end_is_compared_whatever_llvm() {
+    let bench = Bench::new();
+    let of = |gcn, llvm| {
+        let report = check(&bench.suite, &Fake { gcn, llvm, ..FAKE }, false).unwrap();
+        assert_eq!((report.passed, report.counts.changed), (false, 4));
+        let Status::Changed { moved, .. } = &report.entries[0].status else { panic!("{report:?}") };
+        moved.clone()
+    };
+    let names = |moved: &[Moved]| moved.iter().map(|moved| moved.what.clone()).collect::<Vec<_>>();
+    for llvm in [FAKE.llvm, None] {
+        let more = of(Some(48), llvm);
+        assert_eq!(names(&more), ["gcn.code_object_sha256", "gcn.vgprs"]);
+        assert_eq!(more[1], moved("gcn.vgprs", "36", "48"));
+        assert_eq!(of(None, llvm), [moved("gcn", "fits", "refused")]);
+    }
+}
+
+#[test]
+fn a_kernel_that_is_refused_is_recorded_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = Suite::new(&all_specs(), folder.path()).unwrap();
+    let refused = Fake { gcn: None, ..FAKE };
+    bless(&suite, &refused, &blessing()).unwrap();
+    assert!(check(&suite, &refused, true).unwrap().passed);
+    assert_eq!(check(&suite, &FAKE, true).unwrap().counts.changed, 4);
+}
+
+#[test]
+fn comments_of_assembly_are_not_recorded() {
+    let spec = spec(Target::Gfx1100, 4);
+    let artefacts = crate::pipeline::compile_gcn(&spec).unwrap();
+    let record = |text: &str| GcnRecord::of(text, &artefacts.code_object, &spec.name()).unwrap();
+    let recorded = record(&artefacts.assembly);
+    let moved = artefacts.assembly.replace(".rs:", ".rs:1");
+    assert!(moved != artefacts.assembly && record(&moved) == recorded);
+    assert!(record(&artefacts.assembly.replace("v1", "v2")) != recorded);
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use ::emit::llvm;
+use ::emit::{gcn, llvm};
 use clap::Subcommand;
 use specs::Spec;
 
 use crate::error::{CliError, Outcome};
 use crate::golden::{
-    self, ArtefactSource, Blessed, Blessing, Entry, LlvmRecord, Report, SourceError, Status, Suite,
+    self, ArtefactSource, Blessed, Blessing, Entry, GcnRecord, LlvmRecord, Report, SourceError,
+    Status, Suite,
 };
 use crate::{pipeline, report};
 
@@ -69,6 +70,17 @@ impl ArtefactSource for Pipeline {
         let kernel =
             pipeline::kernel(spec).map_err(|error| SourceError::Failed(error.to_string()))?;
         Ok(dsl::text::print(&kernel))
+    }
+
+    fn gcn(&self, spec: &Spec) -> Result<Option<GcnRecord>, SourceError> {
+        let artefacts = match pipeline::compile_gcn(spec) {
+            Ok(artefacts) => artefacts,
+            Err(CliError::Gcn(error)) if matches!(error.cause, gcn::Cause::Registers { .. }) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(SourceError::Failed(error.to_string())),
+        };
+        GcnRecord::of(&artefacts.assembly, &artefacts.code_object, &spec.name()).map(Some)
     }
 
     fn llvm(&self, spec: &Spec) -> Result<LlvmRecord, SourceError> {
