@@ -12,6 +12,7 @@ mod programs;
 #[path = "../instances/random.rs"]
 #[allow(dead_code, reason = "other tests use all of it")]
 mod random;
+mod quality;
 #[cfg(feature = "llvm")]
 mod witness;
 

@@ -5,6 +5,7 @@
 //! latency are hidden by what lies between, with no more registers than that. Ties fall to the order in which the code
 //! was selected, which is the author's.
 
+mod distance;
 mod graph;
 mod list;
 

@@ -3,12 +3,12 @@
 //! Registers count as the bundles that copies have made of them, so that an order never takes back what coalescing has
 //! won: registers that have become one keep the order of all their accesses.
 
-use isa::latency::result_slots;
 use isa::table::Effect;
-use isa::{Op, Operand, Target};
+use isa::{Op, Operand};
 
+use super::distance::distance;
 use crate::gcn::coalesce::Bundles;
-use crate::gcn::mir::{Class, Function, Inst, Kind, Part, Slot};
+use crate::gcn::mir::{Class, Function, Inst, Part, Slot};
 
 /// Registers of all bundles in one numbering, and SCC and other special ones after them.
 pub struct Names {
@@ -171,7 +171,8 @@ pub fn build(
             known.readers.push(index);
             let (writer, version) = (known.writer, known.version);
             if let Some(writer) = writer {
-                let slots = result(&insts[writer as usize], function.target);
+                let class = names.class(name);
+                let slots = distance(&insts[writer as usize], inst, class, function.target);
                 graph.order(writer, index, slots);
             }
             if let Some(class) = names.class(name) {
@@ -229,15 +230,6 @@ impl Graph {
             }
             self.nodes[index].later = later;
         }
-    }
-}
-
-/// Slots until a result can be read.
-fn result(inst: &Inst, target: Target) -> u32 {
-    match inst.kind {
-        Kind::Machine(op) => result_slots(op, target),
-        Kind::Copy => 1,
-        Kind::Undef => 0,
     }
 }
 
