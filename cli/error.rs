@@ -124,7 +124,7 @@ pub enum CliError {
     #[error(transparent)]
     Emitted(#[from] BrokenPromise),
     /// What the GCN back end says.
-    #[error(transparent)]
+    #[error("{}{}", .0, gcn_remedy(.0))]
     Gcn(#[from] GcnError),
     /// Bytes that are no code object.
     #[error("{file}: {source}")]
@@ -221,7 +221,7 @@ impl CliError {
             // The launch is right, but the emulator cannot do what the kernel's descriptor asks for.
             CliError::Refused(LaunchError::Descriptor { .. }) => 1,
             CliError::Refused(_) => 2,
-            CliError::Oracle(error) if error.is_about_values() => 2,
+            CliError::Oracle(error) if error.is_about_inputs() => 2,
             CliError::Probe(error) if error.is_about_its_text() => 2,
             CliError::BrokenRules { .. }
             | CliError::NoCandidate { .. }
@@ -237,6 +237,16 @@ impl CliError {
             | CliError::Oracle(_)
             | CliError::Json(_) => 1,
         }
+    }
+}
+
+/// What to change in a spec or a call, beside what the back end says of the kernel.
+fn gcn_remedy(error: &GcnError) -> &'static str {
+    match error.cause {
+        emit::gcn::Cause::Registers { .. } => {
+            "; --backend llvm compiles it, and of prefill kernels accuracy = \"bf16\" wants the fewest registers"
+        }
+        _ => "",
     }
 }
 

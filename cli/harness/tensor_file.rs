@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use oracle::tensors::Tensors;
-use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use safetensors::{SafeTensors, tensor::TensorView};
 use specs::signature::{Access, BufferArgument, Extent, Role};
-use specs::{AttentionSpec, DecodeStepSpec, Element, Job, Spec, StateLayout};
+use specs::{AttentionSpec, DecodeStepSpec, Job, Spec, StateLayout};
 
-use super::tensor_values::{floats, listed, transpose, whole_numbers};
+use super::tensor_values::{dtype, floats, listed, transpose, whole_numbers};
 use crate::files::{self, FileError};
 
 /// Largest tensor file that is read, in bytes.
@@ -76,6 +76,16 @@ pub enum TensorFileError {
         /// The file.
         path: PathBuf,
         /// What the format's reader says.
+        problem: String,
+    },
+    /// What the file says of itself is of another problem.
+    #[error("{}: metadata '{key}' {problem}", path.display())]
+    Metadata {
+        /// The file.
+        path: PathBuf,
+        /// Its key.
+        key: &'static str,
+        /// What was found and what was expected.
         problem: String,
     },
     /// A tensor is missing, superfluous, or not what the spec fixes.
@@ -193,15 +203,13 @@ impl Reader<'_> {
         match (said("kind"), said("cu_seqlens")) {
             (Some(kind), _) if kind != self.lead.family() => {
                 let family = self.lead.family();
-                Err(self.wrong(
-                    "metadata 'kind'",
-                    format!("is '{kind}', the spec's family is '{family}'"),
-                ))
+                let problem = format!("is '{kind}', the spec's family is '{family}'");
+                Err(self.wrong_metadata("kind", problem))
             }
             (_, Some(offsets)) if offsets != "null" && !self.is_prefill() => {
                 let problem =
                     format!("is {offsets}: a step kernel takes one token of each sequence");
-                Err(self.wrong("metadata 'cu_seqlens'", problem))
+                Err(self.wrong_metadata("cu_seqlens", problem))
             }
             _ => Ok(()),
         }
@@ -312,8 +320,8 @@ impl Reader<'_> {
             return Err(self.wrong(ENDS, "needs a spec with varlen = true".to_owned()));
         }
         if ends.len() < 2 || ends[0] != 0 {
-            let problem =
-                format!("starts {:?}; it takes 0, then the end of each sequence", ends.first());
+            let got = &ends[..ends.len().min(2)];
+            let problem = format!("starts with {got:?}; it takes 0, then the end of each sequence");
             return Err(self.wrong(ENDS, problem));
         }
         let length = |pair: &[i64]| match u32::try_from(pair[1].saturating_sub(pair[0])) {
@@ -482,16 +490,11 @@ impl Reader<'_> {
         Ok(())
     }
 
+    fn wrong_metadata(&self, key: &'static str, problem: String) -> TensorFileError {
+        TensorFileError::Metadata { path: self.path.to_owned(), key, problem }
+    }
+
     fn wrong(&self, tensor: &str, problem: String) -> TensorFileError {
         TensorFileError::Tensor { path: self.path.to_owned(), tensor: tensor.to_owned(), problem }
-    }
-}
-
-fn dtype(element: Element) -> Dtype {
-    match element {
-        Element::F32 => Dtype::F32,
-        Element::Bf16 => Dtype::BF16,
-        Element::F16 => Dtype::F16,
-        Element::I32 => Dtype::I32,
     }
 }

@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 use safetensors::{Dtype, tensor::TensorView};
+use specs::Element;
 
 /// Every value of a tensor of whole numbers.
 pub(super) fn whole_numbers(view: &TensorView<'_>) -> Option<Vec<i64>> {
@@ -64,5 +65,15 @@ mod tests {
         let two = [1, 2, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16];
         assert_eq!(transpose(&two, 1, 2, 3), [1, 4, 2, 5, 3, 6, 11, 14, 12, 15, 13, 16]);
         assert_eq!(transpose(&[1, 2, 3, 4], 2, 1, 2), [1, 2, 3, 4]);
+    }
+}
+
+/// The type of an element in files.
+pub(super) fn dtype(element: Element) -> Dtype {
+    match element {
+        Element::F32 => Dtype::F32,
+        Element::Bf16 => Dtype::BF16,
+        Element::F16 => Dtype::F16,
+        Element::I32 => Dtype::I32,
     }
 }

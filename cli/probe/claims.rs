@@ -94,6 +94,12 @@ impl fmt::Display for Evidence {
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Claim { what, evidence, untouched, wanted, found } = self;
+        if *wanted == Wanted::Below(1) {
+            return write!(
+                f,
+                "{what} ({evidence}): the untouched kernel has {untouched} already, and none has fewer than one"
+            );
+        }
         let (found, untouched) = (grouped(*found), grouped(*untouched));
         write!(
             f,

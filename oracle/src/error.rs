@@ -151,11 +151,13 @@ pub enum OracleError {
 }
 
 impl OracleError {
-    /// Whether it is about values or tensors that a file holds against the kernels' contract, rather than their sizes.
-    pub fn is_about_values(&self) -> bool {
+    /// Whether it is about tensors that a file holds against the kernels' contract: their lengths or their values.
+    pub fn is_about_inputs(&self) -> bool {
         matches!(
             self,
-            OracleError::PositiveGate { .. }
+            OracleError::Length { .. }
+                | OracleError::TooShort { .. }
+                | OracleError::PositiveGate { .. }
                 | OracleError::GateBelowBound { .. }
                 | OracleError::NonFinite { .. }
                 | OracleError::Context { .. }

@@ -116,7 +116,7 @@ impl Problem {
         match &self.initial_state {
             Some(state) => {
                 let want = self.sequences() * shape.state_row_len();
-                expect_len("initial_state", state.len(), want)
+                expect_len("h0", state.len(), want)
             }
             None => Ok(()),
         }

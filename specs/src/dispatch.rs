@@ -78,7 +78,7 @@ pub struct Choice {
 /// No candidate solves a problem.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Refusal {
-    /// Every candidate for the problem's target.
+    /// Every candidate for the problem's family.
     pub rejected: Vec<Rejection>,
     /// Changes of the problem under which one does, tried one by one.
     pub would_work: Vec<String>,
@@ -106,18 +106,25 @@ impl fmt::Display for Rejection {
     }
 }
 
-/// A line a candidate that lost; why something is no default is told once.
+/// A line for the candidates that lost for the same reasons; why something is no default is told once.
 pub fn lines(rejected: &[Rejection]) -> Vec<String> {
     let mut told = BTreeSet::new();
     let mut words = |reason: &Reason| match reason {
         Reason::OptIn { ask, .. } if !told.insert(*ask) => format!("only with {ask}"),
         _ => reason.to_string(),
     };
-    let mut line = |rejection: &Rejection| {
-        let reasons: Vec<_> = rejection.reasons.iter().map(&mut words).collect();
-        format!("{}: {}", rejection.candidate, reasons.join("; "))
+    let mut groups: Vec<(Vec<&str>, &[Reason])> = Vec::new();
+    for Rejection { candidate, reasons } in rejected {
+        match groups.iter_mut().find(|(_, of_group)| of_group == reasons) {
+            Some((names, _)) => names.push(candidate),
+            None => groups.push((vec![candidate], reasons)),
+        }
+    }
+    let mut line = |(names, reasons): &(Vec<&str>, &[Reason])| {
+        let reasons: Vec<_> = reasons.iter().map(&mut words).collect();
+        format!("{}: {}", names.join(", "), reasons.join("; "))
     };
-    rejected.iter().map(&mut line).collect()
+    groups.iter().map(&mut line).collect()
 }
 
 impl fmt::Display for Refusal {

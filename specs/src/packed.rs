@@ -54,8 +54,8 @@ pub(crate) fn read_per_sequence(
             );
         }
     }
-    let batch = texts.count_from("batch", 1, MAX_GRID_YZ).unwrap_or(default_batch);
-    let number = texts.count_from(each, 0, most).unwrap_or(default_each);
+    let batch = texts.count_from("batch", 1, MAX_GRID_YZ, 4).unwrap_or(default_batch);
+    let number = texts.count_from(each, 0, most, 4).unwrap_or(default_each);
     // A batch that is refused takes no memory.
     texts.faults.extend(within("batch", batch, MAX_GRID_YZ));
     let equal = || vec![number; batch.min(MAX_GRID_YZ) as usize];

@@ -379,17 +379,23 @@ impl<'a> Parameters<'a> {
     }
 
     pub(crate) fn count(&mut self, key: &str) -> Option<u32> {
-        self.count_from(key, 1, u32::MAX)
+        self.count_from(key, 1, u32::MAX, 4)
     }
 
-    /// A whole number that `least` and `most` are said to bound; other numbers are judged later.
-    pub(crate) fn count_from(&mut self, key: &str, least: u32, most: u32) -> Option<u32> {
+    /// A whole number that `least` and `most` are said to bound, such as `example`; other numbers are judged later.
+    pub(crate) fn count_from(
+        &mut self,
+        key: &str,
+        least: u32,
+        most: u32,
+        example: u32,
+    ) -> Option<u32> {
         let text = *self.texts.get(key)?;
         let parsed = text.parse().ok();
         if parsed.is_none() {
             let got = format!("'{}'", shown(text));
             let expected = format!("a whole number from {least} to {most}");
-            self.refuse(key, &got, expected, format!("write {key}=4, say"));
+            self.refuse(key, &got, expected, format!("write {key}={example}, say"));
         }
         parsed
     }

@@ -114,9 +114,11 @@ fn read_text(path: &Path) -> Result<String, Refusal> {
 /// Reads the header, then the kernel's own fields. A file of another schema or kind says nothing about
 /// the rest, so reading stops there; without a kernel, keys of any kernel are known.
 fn read_any(reader: &mut Reader) -> Option<Spec> {
-    reader.read(HEADER_FIELDS);
+    let (about_the_file, kernel) = HEADER_FIELDS.split_at(2);
+    reader.read(about_the_file);
     reader.settings().count("schema")?;
     reader.settings().name("kind")?;
+    reader.read(kernel);
     match reader.settings().choice("kernel") {
         Some(kernel) => read_kernel(reader, kernel),
         None => {

@@ -73,7 +73,7 @@ pub(crate) fn read(
     layout: TokenLayout,
 ) -> PrefillProblem {
     let lengths = read_lengths(texts, default_sizes);
-    let gap = texts.count_from("row_gap", 0, MAX_ROW_GAP);
+    let gap = texts.count_from("row_gap", 0, MAX_ROW_GAP, ROW_GAP_STEP);
     let is_strided = layout == TokenLayout::Strided;
     PrefillProblem {
         lengths,

@@ -98,6 +98,8 @@ const PER_HEAD: &[ChunkGateKind] = &[ChunkGateKind::LogDecayPerHead, ChunkGateKi
 
 const SPLIT_EVIDENCE: &str = "two launches: tiles of all chunks in parallel, then the state, whose workgroups wait for no tile; o at the floor of a bf16 output (tests/chunk_prefill); counts beside the fused kernel's: CASE_STUDY.md, section 7";
 const FUSED_EVIDENCE: &str = "one launch, no workspace, fewer bytes; counts beside the split kernels': CASE_STUDY.md, section 7";
+const GDN_SPLIT_EVIDENCE: &str = "two launches: tiles of all chunks in parallel, then the state, whose workgroups wait for no tile; o at the floor of a bf16 output (tests/chunk_prefill); counts beside the fused kernel's: docs/kernels/kda.md, What it costs (cargo bench --bench chunk_cost)";
+const GDN_FUSED_EVIDENCE: &str = "one launch, no workspace, fewer bytes; counts beside the split kernels': docs/kernels/kda.md, What it costs (cargo bench --bench chunk_cost)";
 const SUB_CHUNKS_EVIDENCE: &str = "right for gates of any size, since each pair of rows inside a sub-chunk has its own decay; several times the exponentials of an anchor (cargo bench --bench chunk_cost)";
 
 /// Two kernels over chunks of 32 tokens in the form that is safe for values of any range.
@@ -150,6 +152,7 @@ const GDN_SPLIT: Candidate = Candidate {
     families: GDN,
     decay: DecayForm::OutsideProduct,
     gates: PER_HEAD,
+    evidence: GDN_SPLIT_EVIDENCE,
     ..KDA_SPLIT
 };
 
@@ -165,7 +168,11 @@ const GDN_FUSED_C16: Candidate = fused(GDN_SPLIT_C16, "gdn_fused_c16");
 /// The same in one kernel.
 const fn fused(of: Candidate, name: &'static str) -> Candidate {
     let opt_in: &[OptIn] = &[OptIn::FusedPath];
-    Candidate { name, opt_in, kernels: Kernels::Fused, evidence: FUSED_EVIDENCE, ..of }
+    let evidence = match of.decay {
+        DecayForm::OutsideProduct => GDN_FUSED_EVIDENCE,
+        DecayForm::FixedOffset | DecayForm::SubChunks => FUSED_EVIDENCE,
+    };
+    Candidate { name, opt_in, kernels: Kernels::Fused, evidence, ..of }
 }
 
 /// The same with f16 tiles, before it: a problem that promises a bound of its values gets them.

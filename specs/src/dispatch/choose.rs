@@ -7,9 +7,10 @@ use super::request::{AccuracyChoice, PathChoice, PrefillRequest};
 use super::{Choice, Reason, Refusal, Rejection};
 use crate::chunk::problem::PrefillProblem;
 use crate::chunk::{
-    Accuracy, AccuracyKind, ChunkCommon, ChunkGate, ChunkGateKind, ChunkSpec, DecayForm,
+    Accuracy, AccuracyKind, BetaForm, ChunkCommon, ChunkGate, ChunkGateKind, ChunkSpec, DecayForm,
     KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, ScanPart, Split, TilePart,
 };
+use crate::decode_step::Family;
 use crate::job::Job;
 use crate::rule::Violation;
 use crate::rules;
@@ -20,6 +21,11 @@ const LEAST_ATOM: u32 = 16;
 
 /// Waves of every tile kernel.
 const TILE_WAVES: u32 = 4;
+
+/// Channels of a key from which, and rows of a chunk to which, plain bf16 keeps its limits whatever the step sizes are
+/// (`docs/kernels/kda.md`, *Accuracy forms*).
+const PLAIN_CHANNELS: u32 = 128;
+const PLAIN_ROWS: u32 = 32;
 
 /// What counts for gates without a bound: kernels that take any take those below as this, whose decay is 0 in f32 too.
 const UNBOUNDED_NATS: f32 = -128.0;
@@ -126,12 +132,15 @@ impl Candidate {
         let other_chunk = request.chunk.filter(|chunk| *chunk != self.chunk);
         let other_splits = request.value_splits.filter(|s| !self.value_splits.contains(s));
         let checks = [
+            (!self.targets.contains(&request.target))
+                .then(|| capability("target", &request.target, listed(self.targets))),
             (!self.gates.contains(&request.gate))
                 .then(|| capability("gate", &request.gate, listed(self.gates))),
             (!self.layouts.contains(&request.layout))
                 .then(|| capability("layout", &request.layout, listed(self.layouts))),
             self.missing_bound(request),
             self.other_accuracy(request),
+            self.large_steps(request),
             other_path.then(|| capability("path", &request.path, path.to_string())),
             other_chunk.map(|chunk| capability("chunk", &chunk, self.chunk.to_string())),
             other_splits
@@ -168,6 +177,24 @@ impl Candidate {
         let unbounded = self.accuracy == AccuracyKind::F16 && request.value_bound.is_none();
         let takes = "a bound: f16 ends at 65504";
         unbounded.then(|| capability("value_bound", &"none", takes.to_owned()))
+    }
+
+    /// One bf16 an operand keeps the limit of the state with step sizes to 2 unless two of these amplify its roundings: one gate
+    /// a head, few channels of a key, long chunks.
+    fn large_steps(&self, request: &PrefillRequest) -> Option<Reason> {
+        let amplified = [
+            self.families.contains(&Family::Gdn),
+            request.head_k < PLAIN_CHANNELS,
+            self.chunk > PLAIN_ROWS,
+        ];
+        let is_beyond = amplified.into_iter().filter(|amplified| *amplified).count() > 1;
+        let is_plain = self.accuracy == AccuracyKind::Bf16;
+        (is_plain && is_beyond && request.beta != BetaForm::Sigmoid).then(|| {
+            let takes = format!(
+                "sigmoid, with two of one gate a head, head_k below {PLAIN_CHANNELS} and chunks above {PLAIN_ROWS}: step sizes above 1 put the state up to 4.2e-3 from float64, its limit is 3.6e-3"
+            );
+            capability("beta", &request.beta, takes)
+        })
     }
 
     /// Its kernels for a problem with so many workgroups a value head.
@@ -256,7 +283,7 @@ impl OptIn {
 /// The candidate of the highest priority that solves a problem.
 ///
 /// # Errors
-/// [`Refusal`] says of every candidate for the target why it does not, and what would work.
+/// [`Refusal`] says of every candidate of the family why it does not, and what would work.
 pub fn choose(request: &PrefillRequest, problem: &PrefillProblem) -> Result<Choice, Refusal> {
     match decide(request, problem) {
         Ok(choice) => Ok(choice),
@@ -267,9 +294,7 @@ pub fn choose(request: &PrefillRequest, problem: &PrefillProblem) -> Result<Choi
 fn decide(request: &PrefillRequest, problem: &PrefillProblem) -> Result<Choice, Vec<Rejection>> {
     let mut fitting: Vec<(&'static Candidate, Job, String)> = Vec::new();
     let mut rejected = Vec::new();
-    let is_for = |candidate: &&Candidate| {
-        candidate.targets.contains(&request.target) && candidate.families.contains(&request.family)
-    };
+    let is_for = |candidate: &&Candidate| candidate.families.contains(&request.family);
     for candidate in CANDIDATES.iter().filter(is_for) {
         let reasons = candidate.reasons(request);
         let reasons = match reasons.is_empty() {

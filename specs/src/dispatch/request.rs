@@ -199,9 +199,11 @@ pub fn read_request(path: &Path) -> Result<PrefillRequest, UnreadableSpec> {
 /// Everything that keeps the text from being read, not only the first thing.
 pub fn parse_request(file: &str, text: &str) -> Result<PrefillRequest, UnreadableSpec> {
     parse_with(file, text, |reader| {
-        reader.read(HEADER);
+        let (about_the_file, stage) = HEADER.split_at(2);
+        reader.read(about_the_file);
         reader.settings().count("schema")?;
         reader.settings().name("kind")?;
+        reader.read(stage);
         reader.settings().name("stage")?;
         reader.read(&FIELDS);
         reader.refuse_unknown_keys(&[HEADER, &FIELDS]);

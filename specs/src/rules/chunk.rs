@@ -23,7 +23,8 @@ use super::{
 };
 use crate::chunk::lds_buffers;
 use crate::chunk::{
-    ChunkParts, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, ScanPart, Split, TilePart,
+    Accuracy, ChunkCommon, ChunkParts, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, ScanPart,
+    Split, TilePart,
 };
 use crate::dispatch::PrefillRequest;
 use crate::lds_map::{LdsMap, Placement};
@@ -118,29 +119,86 @@ pub(crate) const OF_PROBLEM_TILES: &[Rule<KdaTileSpec>] = &[
 /// Likewise, of what only kernels with a state have.
 pub(crate) const OF_PROBLEM_SCANS: &[Rule<KdaChunkScanSpec>] = &[chunk_heads::rule()];
 
-/// What to change so that the LDS map becomes smaller: an overlay, then more value splits, where that helps.
-fn way_out<S: ChunkParts>(spec: &S) -> String {
-    let (tile, scan) = (spec.tile().copied(), spec.scan().copied());
-    let total = |tile: Option<TilePart>, scan: Option<ScanPart>, placement| {
-        let buffers = lds_buffers(spec.common(), tile.as_ref(), scan.as_ref());
+/// The parts of a spec on which its LDS map depends.
+#[derive(Clone, Copy)]
+struct Parts {
+    common: ChunkCommon,
+    tile: Option<TilePart>,
+    scan: Option<ScanPart>,
+}
+
+impl Parts {
+    fn bytes(&self) -> u64 {
+        let overlaid = self.tile.is_some_and(|tile| tile.lds_overlay);
+        let placement = if overlaid { Placement::ByLifetime } else { Placement::Disjoint };
+        let buffers = lds_buffers(&self.common, self.tile.as_ref(), self.scan.as_ref());
         LdsMap::place(buffers, placement).total_bytes()
-    };
-    let overlaid = tile.is_some_and(|tile| tile.lds_overlay);
-    let now = if overlaid { Placement::ByLifetime } else { Placement::Disjoint };
-    let mut ways = Vec::new();
-    if tile.is_some() && !overlaid {
-        let bytes = total(tile, scan, Placement::ByLifetime);
-        ways.push(format!("lds_overlay = true takes {bytes} bytes"));
     }
-    if let Some(scan) = scan.filter(|scan| scan.value_splits < 8) {
-        let value_splits = (2 * scan.value_splits).max(1);
-        let bytes = total(tile, Some(ScanPart { value_splits, ..scan }), now);
-        ways.push(format!("value_splits = {value_splits} takes {bytes} bytes"));
+
+    /// What makes the map smaller, cheapest first: each with its words, where it changes something.
+    fn reductions(&self) -> Vec<(String, Parts)> {
+        let mut ways = Vec::new();
+        let common = self.common;
+        for (field, pad, least) in [("pad_dk", common.pad_dk, 8), ("pad_cb", common.pad_cb, 8)] {
+            let mut smaller = *self;
+            let changed = if field == "pad_dk" {
+                &mut smaller.common.pad_dk
+            } else {
+                &mut smaller.common.pad_cb
+            };
+            *changed = least;
+            ways.extend((pad > least).then(|| (format!("{field} = {least}"), smaller)));
+        }
+        if let Some(tile) = self.tile {
+            let pad = TilePart { pad_c: 4, ..tile };
+            ways.extend((tile.pad_c > 4).then(|| ("pad_c = 4".to_owned(), self.with_tile(pad))));
+            let overlaid = TilePart { lds_overlay: true, ..tile };
+            let words = || ("lds_overlay = true".to_owned(), self.with_tile(overlaid));
+            ways.extend((!tile.lds_overlay).then(words));
+        }
+        if let Some(scan) = self.scan.filter(|scan| scan.value_splits < 8) {
+            let value_splits = (2 * scan.value_splits).max(1);
+            let scan = Some(ScanPart { value_splits, ..scan });
+            ways.push((format!("value_splits = {value_splits}"), Parts { scan, ..*self }));
+        }
+        if common.accuracy != Accuracy::Bf16 {
+            let common = ChunkCommon { accuracy: Accuracy::Bf16, ..common };
+            ways.push(("accuracy = \"bf16\"".to_owned(), Parts { common, ..*self }));
+        }
+        if common.chunk > 16 {
+            let chunk = common.chunk / 2;
+            let common = ChunkCommon { chunk, ..common };
+            ways.push((format!("chunk = {chunk}"), Parts { common, ..*self }));
+        }
+        ways
     }
-    match ways[..] {
-        [] => "take a shorter chunk, or accuracy = \"bf16\"".to_owned(),
-        _ => ways.join("; "),
+
+    fn with_tile(&self, tile: TilePart) -> Parts {
+        Parts { tile: Some(tile), ..*self }
     }
+}
+
+/// What to change so that the bytes of the LDS map fit: every single change that suffices, else changes that do together.
+fn way_out<S: ChunkParts>(spec: &S, fits: impl Fn(u64) -> bool) -> String {
+    let (tile, scan) = (spec.tile().copied(), spec.scan().copied());
+    let mut parts = Parts { common: *spec.common(), tile, scan };
+    let alone = parts.reductions().into_iter().map(|(words, smaller)| (words, smaller.bytes()));
+    let alone: Vec<_> = alone.filter(|(_, bytes)| fits(*bytes)).collect();
+    if !alone.is_empty() {
+        let ways = alone.iter().map(|(words, bytes)| format!("{words} takes {bytes} bytes"));
+        return ways.collect::<Vec<_>>().join("; ");
+    }
+    let mut together = Vec::new();
+    while !fits(parts.bytes()) {
+        let bytes = parts.bytes();
+        let helps = |(_, smaller): &(String, Parts)| smaller.bytes() < bytes;
+        let Some((words, smaller)) = parts.reductions().into_iter().find(helps) else {
+            return format!("nothing fits: with {} it takes {bytes} bytes", together.join(", "));
+        };
+        together.push(words);
+        parts = smaller;
+    }
+    format!("together {} take {} bytes", together.join(", "), parts.bytes())
 }
 
 #[cfg(test)]

@@ -256,9 +256,13 @@ impl FileProblem {
         got: &str,
         names: &[&'static str],
     ) -> FileProblem {
-        let remedy = match nearest(got, names.iter().copied()) {
-            Some(meant) => format!("did you mean \"{meant}\"?"),
-            None => field.meaning.to_owned(),
+        let remedy = match (field.key, got, nearest(got, names.iter().copied())) {
+            ("kind", "problem", _) => {
+                "this is a problem file, for check, dispatch and run".to_owned()
+            }
+            ("kind", "spec", _) => "this is a spec file; dispatch takes problem files".to_owned(),
+            (_, _, Some(meant)) => format!("did you mean \"{meant}\"?"),
+            (_, _, None) => field.meaning.to_owned(),
         };
         FileProblem {
             kind: ProblemKind::UnknownValue,

@@ -133,11 +133,19 @@ fn whole<T: TryFrom<i64>>(field: &Field, place: Place, integer: &DeInteger) -> R
     whole.ok_or_else(|| Box::new(FileProblem::out_of_range(place, field, &integer.to_string())))
 }
 
-/// Rounded once, from decimal text to f32.
+/// Rounded once, from decimal text to f32; finite text stays finite.
 fn number(field: &Field, place: Place, text: &str) -> Result<Value, Refusal> {
-    let parsed = text.parse().map(Value::Number);
-    let unreadable = || FileProblem::wrong_type(place, field, "a number that f32 cannot read");
-    parsed.map_err(|_| Box::new(unreadable()))
+    let is_infinite = |number: f32| number.is_infinite() && !text.contains("inf");
+    match text.parse() {
+        Ok(number) if is_infinite(number) => {
+            Err(Box::new(FileProblem::out_of_range(place, field, &format!("{text}, beyond f32"))))
+        }
+        Ok(number) => Ok(Value::Number(number)),
+        Err(_) => {
+            let got = "a number that f32 cannot read";
+            Err(Box::new(FileProblem::wrong_type(place, field, got)))
+        }
+    }
 }
 
 fn name(

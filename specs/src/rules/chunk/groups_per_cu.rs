@@ -22,9 +22,11 @@ fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
     if total > u64::from(limits.lds_bytes_per_workgroup) {
         return Vec::new();
     }
-    let allocated =
-        u32::try_from(total).map_or(u32::MAX, |total| allocated_lds_bytes(target, total));
-    let fit = limits.lds_bytes_per_unit / allocated.max(1);
+    let allocated = |total: u64| {
+        u32::try_from(total).map_or(u32::MAX, |total| allocated_lds_bytes(target, total))
+    };
+    let fitting = |total: u64| limits.lds_bytes_per_unit / allocated(total).max(1);
+    let (allocated, fit) = (allocated(total), fitting(total));
     if (1..=fit).contains(&wanted) {
         return Vec::new();
     }
@@ -38,7 +40,12 @@ fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
         ),
         unit: "workgroups a CU",
         source: "LDS granules (AMDGPUUsage, GRANULATED_LDS_SIZE)",
-        hint: if wanted == 0 { "take min_groups_per_cu = 1".to_owned() } else { way_out(spec) },
+        hint: if wanted == 0 {
+            "take min_groups_per_cu = 1".to_owned()
+        } else {
+            let fewer = format!("take min_groups_per_cu = {fit}");
+            format!("{fewer}, or: {}", way_out(spec, |total| fitting(total) >= wanted))
+        },
     }]
 }
 
@@ -68,7 +75,12 @@ mod tests {
         refused(&tiles(more).check(), "groups_per_cu", "min_groups_per_cu", &words);
         let common = ChunkCommon { min_groups_per_cu: 2, pad_dk: 72, ..fused().common };
         let spec = KdaChunkFusedSpec { common, ..fused() };
-        refused(&spec.check(), "groups_per_cu", "min_groups_per_cu", &["got 2", "1 to 1", "take"]);
+        refused(
+            &spec.check(),
+            "groups_per_cu",
+            "min_groups_per_cu",
+            &["got 2", "1 to 1", "take min_groups_per_cu = 1, or: chunk = 16 takes"],
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
         limit: format!("at most {limit} on {}", spec.common().target),
         unit: "bytes of LDS a workgroup",
         source: "LLVM 22, addressable local memory; table in docs/kernels/kda.md",
-        hint: way_out(spec),
+        hint: way_out(spec, |bytes| bytes <= limit),
     }]
 }
 
@@ -65,7 +65,7 @@ mod tests {
         let common = ChunkCommon { pad_dk: 136, ..whole(Accuracy::Bf16Split).common };
         let spec = KdaChunkFusedSpec { common, ..whole(Accuracy::Bf16Split) };
         let got = format!("got {}", spec.lds_map().total_bytes());
-        let words = [got.as_str(), "at most 163840 on gfx950", "lds_overlay = true takes"];
+        let words = [got.as_str(), "at most 163840 on gfx950", "pad_dk = 8 takes"];
         refused(&spec.check(), "lds_bytes", "accuracy", &words);
     }
 

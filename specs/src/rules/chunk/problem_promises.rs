@@ -1,5 +1,5 @@
 //! What a problem promises beside its shapes makes sense: a bound of the gates where each channel has one
-//! (required with the bounded sigmoid, whose bound is part of the model; finite, and below 0 as log decays are),
+//! (required with the bounded sigmoid, whose bound is part of the model; finite, and at most 0 as log decays are),
 //! a value bound above 0 and at most 65504 wherever it is stated, sequences that a launch can number, and chunks and
 //! value splits that there are, where the problem asks for some.
 
