@@ -5,9 +5,9 @@ use std::path::Path;
 use wavesmith::mutation::prove_spec;
 use wavesmith::pipeline;
 
-/// One of each family, state layout and reduction, and both targets of the first; two kernels of chunked prefill, whose third
-/// is in `tests/chunk_prefill/`; the sizes of their problems. Spec files by their place from the library.
-const SAMPLE: [(&str, &str); 14] = [
+/// One of each family, state layout and reduction, and both targets of the first; kernels of chunked prefill in every form and
+/// layout, another in `tests/chunk_prefill/`; the sizes of their problems. Spec files by their place from the library.
+const SAMPLE: [(&str, &str); 20] = [
     ("kda_decode_gfx950.toml", "batch=1"),
     ("kda_decode_gfx1100.toml", "batch=1"),
     ("gdn_decode_v_first_gfx1100.toml", "batch=1"),
@@ -22,6 +22,12 @@ const SAMPLE: [(&str, &str); 14] = [
     ("attention_decode_d64_gfx1100.toml", "contexts=33"),
     ("../../tests/data/specs/kda_varlen_tile_gfx950.toml", "lengths=21"),
     ("../../tests/data/specs/kda_varlen_scan_gfx950.toml", "lengths=33"),
+    ("gdn_chunk_tile_f16_gfx950.toml", "tokens=21"),
+    ("kda_chunk_fused_checked_gfx950.toml", "tokens=33"),
+    ("gdn_chunk_fused_head_major_gfx950.toml", "lengths=33"),
+    ("gdn_chunk_scan_strided_gfx950.toml", "tokens=33"),
+    ("gdn_chunk_tile_c64_gfx950.toml", "tokens=21"),
+    ("kda_chunk_tile_unbounded_gfx950.toml", "tokens=21"),
 ];
 
 #[test]

@@ -43,8 +43,9 @@ fn form(accuracy: Accuracy, decay: DecayForm, chunk: usize) -> Form {
         (DecayForm::FixedOffset, _) => 112.0,
         _ => 0.0,
     };
+    let shift_log2 = if offset > 100.0 { 12 } else { 0 };
     let groups = if decay == DecayForm::OutsideProduct { 1 } else { 16 };
-    Form { accuracy, decay, offset, chunk, solve_block: 16, groups }
+    Form { accuracy, decay, offset, shift_log2, chunk, solve_block: 16, groups }
 }
 
 /// Every decay form with its chunk lengths.

@@ -304,7 +304,8 @@ fn stage_tensors_of_one_chunk() {
                 let worst = ratios.strict_lower.max(ratios.diagonal).max(ratios.above);
                 assert!(worst <= F32_ROUNDING, "{}: {ratios:?}", head(what));
             };
-            triangle("Aqk", &chunk.aqk, &expected("expected.Aqk"));
+            let scaled: Vec<f64> = chunk.aqk.iter().map(|x| case.exact_scale() * x).collect();
+            triangle("Aqk", &scaled, &expected("expected.Aqk"));
             let beta: Vec<f64> =
                 problem.beta.stored().to_f64().into_iter().skip(h).step_by(heads).collect();
             let inverse = expected("expected.Ainv");

@@ -24,8 +24,8 @@ use crate::spec::KernelKind;
 
 pub use lds::lds_buffers;
 pub(crate) use lds::map as lds_map_of;
-pub(crate) use parts::half_span;
 pub use parts::{ChunkCommon, ScanPart, TilePart};
+pub(crate) use parts::{LEAST_EXPONENT, half_span};
 pub use problem::PrefillProblem;
 pub use split::Split;
 

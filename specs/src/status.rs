@@ -22,6 +22,8 @@ choice! {
         ArithmeticNonfinite = "ARITHMETIC_NONFINITE",
         /// Bit 4: a value that the problem promised to be below a bound was not.
         ValueBound = "VALUE_BOUND",
+        /// Bit 5: rows of keys or queries, or values, are too small for the operands of the form.
+        OperandRange = "OPERAND_RANGE",
     }
 }
 
@@ -34,6 +36,7 @@ impl StatusBit {
             StatusBit::ArithmeticSubnormal => 2,
             StatusBit::ArithmeticNonfinite => 3,
             StatusBit::ValueBound => 4,
+            StatusBit::OperandRange => 5,
         }
     }
 
@@ -51,7 +54,7 @@ pub struct StatusWord(u32);
 /// reader. The run is invalid either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize)]
 #[error(
-    "status word 0x{bits:08x} has unknown bits 0x{unknown:08x}: known are bits 0 to 4 (0x{:08x}); \
+    "status word 0x{bits:08x} has unknown bits 0x{unknown:08x}: known are bits 0 to 5 (0x{:08x}); \
      the word was overwritten or the kernel is newer: discard the run",
     StatusWord::KNOWN
 )]
@@ -71,7 +74,8 @@ impl StatusWord {
         | StatusBit::InputNonfinite.mask()
         | StatusBit::ArithmeticSubnormal.mask()
         | StatusBit::ArithmeticNonfinite.mask()
-        | StatusBit::ValueBound.mask();
+        | StatusBit::ValueBound.mask()
+        | StatusBit::OperandRange.mask();
 
     /// The word with these bits.
     ///
@@ -137,8 +141,8 @@ mod tests {
     #[test]
     fn bit_numbers_are_the_abi() {
         let numbers: Vec<u32> = StatusBit::ALL.iter().map(|bit| bit.number()).collect();
-        assert_eq!(numbers, [0, 1, 2, 3, 4]);
-        assert_eq!(StatusWord::KNOWN, 0b1_1111);
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(StatusWord::KNOWN, 0b11_1111);
     }
 
     #[test]
@@ -157,7 +161,7 @@ mod tests {
 
     #[test]
     fn unknown_bits_are_an_error_that_shows_them() {
-        for bit in 5..32 {
+        for bit in 6..32 {
             let error = StatusWord::from_bits(1 << bit | 1).expect_err("unknown bit");
             assert_eq!(error, UnknownStatusBits { bits: 1 << bit | 1, unknown: 1 << bit });
         }
@@ -165,7 +169,7 @@ mod tests {
         assert!(
             text.contains("0x80000002")
                 && text.contains("0x80000000")
-                && text.contains("0x0000001f"),
+                && text.contains("0x0000003f"),
             "{text}"
         );
     }

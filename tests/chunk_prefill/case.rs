@@ -2,7 +2,7 @@
 
 use oracle::inputs::{GatePattern, GateRange, PrefillGates, PrefillSample, prefill};
 use oracle::measure::{floor, rmse_ratio, triangle_rmse_ratios};
-use oracle::prefill::stages::flushed;
+use oracle::prefill::stages::{flushed, representable};
 use oracle::prefill::{Beta, Limits, Problem, serial, tile};
 use oracle::twin::prefill::Form;
 use oracle::{DeltaShape, GateInput, twin};
@@ -262,14 +262,16 @@ pub fn measure(case: &Case, problem: &Problem, got: &Run) -> Measured {
     limits.stages = limits.stages_at(chunks.iter().map(|chunk| chunk.deepest).fold(0.0, f64::min));
     let ratio = |(name, got): &(String, Vec<f64>)| {
         let want: Vec<f64> = chunks.iter().flat_map(|chunk| case.tensor(chunk, name)).collect();
+        let dtype = if name == "dec" { Dtype::F32 } else { case.accuracy.tile_dtype() };
+        let [got, want] = &representable(got, &want, dtype, limits.stages);
         let ratio = if name == "a" || name == "aqk" {
-            let ratios = triangle_rmse_ratios(got, &want, case.chunk as usize);
+            let ratios = triangle_rmse_ratios(got, want, case.chunk as usize);
             ratios.strict_lower.max(ratios.diagonal).max(ratios.above)
         } else if name == "dec" {
             let got: Vec<f64> = got.iter().map(|decay| flushed(*decay)).collect();
-            rmse_ratio(&got, &want)
+            rmse_ratio(&got, want)
         } else {
-            rmse_ratio(got, &want)
+            rmse_ratio(got, want)
         };
         (name.clone(), ratio)
     };

@@ -109,17 +109,33 @@ fn sub_chunks_are_right() {
     }
 }
 
-/// Where step sizes go to 2 and the state lives long, plain bf16 is beyond its limit; the kernel is no farther from
-/// float64 than the form's roundings on the host.
+/// Where the state lives long, plain bf16 keeps its limits, with step sizes to 2 in the geometries that dispatch gives such
+/// problems; with two of one gate a head, 64 channels and chunks of 64 it is beyond them. Everywhere the kernel is no farther
+/// from float64 than the form's roundings on the host.
 #[test]
-fn what_is_beyond_the_limit_is_of_the_form() {
-    let base = Case { chunk: 16, head_k: 64, head_v: 128, value_splits: 2, ..KDA };
-    for case in everywhere([base, Case { family: Family::Gdn, ..base }]) {
-        let problem = case.problem(&[0, 256], GatePattern::Split(-0.1), (0.0, 2.0));
-        let model = modelled(&case, &problem);
-        let measured = measure(&case, &problem, &run(&case, &problem));
-        println!("{case:?}: o {:.2e}, state {:.2e}, {model:?}", measured.o, measured.state);
-        assert!(measured.tiles_hold() && measured.is_of_the_form(model), "{:?}", measured.excess());
+fn plain_with_step_sizes_to_two_is_of_the_form() {
+    let short = Case { chunk: 16, head_v: 128, value_splits: 2, ..KDA };
+    let long = Case { chunk: 64, sub_chunks: true, ..KDA };
+    for case in [KDA, short, long] {
+        for at in 0..8 {
+            let family = [Family::Kda, Family::Gdn][at % 2];
+            let (head_k, most) = ([64, 128][at / 2 % 2], [1.0, 2.0][at / 4]);
+            let sub_chunks = case.sub_chunks && family == Family::Kda;
+            let case = Case { family, head_k, sub_chunks, ..case };
+            let problem = case.problem(&[0, 256], GatePattern::Split(-0.1), (0.0, most));
+            let model = modelled(&case, &problem);
+            let measured = measure(&case, &problem, &run(&case, &problem));
+            let (o, state) = (measured.o, measured.state);
+            println!(
+                "{family} C={} K={head_k} to {most}: o {o:.2e}, state {state:.2e}",
+                case.chunk
+            );
+            assert!(measured.tiles_hold() && measured.is_of_the_form(model), "{case:?}: {model:?}");
+            let amplified = [family == Family::Gdn, head_k == 64, case.chunk == 64];
+            let is_amplified = amplified.into_iter().filter(|amplified| *amplified).count() > 1;
+            let excess = measured.excess();
+            assert!(excess.is_empty() || most > 1.0 && is_amplified, "{case:?}: {excess:?}");
+        }
     }
 }
 

@@ -4,9 +4,10 @@
 mod case;
 mod forms;
 mod launch;
+mod range;
 mod reference;
 
-use case::{Case, KDA, Raw, everywhere, judge, measure};
+use case::{Case, KDA, Raw, everywhere, judge};
 use launch::{run, run_fused};
 use oracle::inputs::{GatePattern, GateRange};
 use oracle::prefill::{Beta, Problem};
@@ -67,19 +68,15 @@ fn gates_from_none_to_the_bound_are_right() {
 }
 
 /// One gate a head has no least one: 40 nats a token. Most of what such gates leave of keys and queries is below f16's
-/// range, so that its stage tensors tell nothing.
+/// range, where its stage tensors are held to a step of it.
 #[test]
 fn gates_of_forty_nats_are_right() {
     for case in everywhere(FORMS.map(|form| Case { family: Family::Gdn, ..form })) {
-        for pattern in [GatePattern::Random(-40.0), GatePattern::Constant(-40.0)] {
+        for pattern in
+            [GatePattern::Constant(-10.0), GatePattern::Random(-40.0), GatePattern::Constant(-40.0)]
+        {
             let problem = case.problem(&[0, 100], pattern, (0.0, 1.0));
-            let mut measured = measure(&case, &problem, &run(&case, &problem));
-            println!("{case:?}: o {:.2e}, state {:.2e}", measured.o, measured.state);
-            if case.accuracy == F16.accuracy {
-                measured.tiles.clear();
-            }
-            let excess = measured.excess();
-            assert!(excess.is_empty(), "{pattern:?}, {case:?}: {excess:?}");
+            judge(&case, &problem, "gates of forty nats");
         }
     }
 }

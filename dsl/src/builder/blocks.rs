@@ -95,6 +95,12 @@ impl<'k> WaveBlocks<'k> {
         self.k.lane_groups(self.columns / LANE_COLUMNS).sum(x)
     }
 
+    /// The largest unsigned number of the lanes of a group, in each of them.
+    #[track_caller]
+    pub fn group_max_u(self, x: Expr<'k>) -> Expr<'k> {
+        self.k.lane_groups(self.columns / LANE_COLUMNS).max_u(x)
+    }
+
     /// Whether the lane is the first of its group.
     #[track_caller]
     pub fn leads_group(self) -> Expr<'k> {

@@ -88,4 +88,10 @@ impl<'k> LaneGroups<'k> {
         }
         sum
     }
+
+    /// The largest of the group's `x` as unsigned numbers, in each of its lanes. All lanes of the wave must be active.
+    #[track_caller]
+    pub fn max_u(self, x: Expr<'k>) -> Expr<'k> {
+        (0..self.lanes.trailing_zeros()).fold(x, |most, step| most.max_u(most.lane_xor(1 << step)))
+    }
 }

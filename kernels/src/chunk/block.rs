@@ -1,7 +1,7 @@
 //! What a work-item loads of a chunk: its block of keys, queries and gates, and its row's numbers.
 
 use dsl::builder::Carried;
-use dsl::ir::{Access, Scalar};
+use dsl::ir::Access;
 use dsl::{Expr, KernelBuilder, Mask};
 use specs::{HeadMap, KdaTileSpec};
 
@@ -15,7 +15,6 @@ pub(crate) struct Inputs<'k> {
     key: HeadRows<'k>,
     beta: HeadRows<'k>,
     pub gates: ChunkGates<'k>,
-    pub scale: Expr<'k>,
 }
 
 /// A block of a chunk as it lies in memory, zeros in rows that do not exist.
@@ -52,8 +51,7 @@ impl<'k> Inputs<'k> {
         let (q, key) = (rows(Tensor::Q, "q"), rows(Tensor::K, "k"));
         let access = (dtype(part.beta_dtype), Access::ReadOnly);
         let beta = places.tensor(k, (Tensor::Beta, "beta"), access, (heads, head), 1);
-        let scale = k.scalar("scale", Scalar::F32);
-        Inputs { q, key, beta, gates: ChunkGates::declare(k, spec, places, head), scale }
+        Inputs { q, key, beta, gates: ChunkGates::declare(k, spec, places, head) }
     }
 
     /// The work-item's block of a chunk; a whole chunk asks no row whether it exists.

@@ -31,7 +31,7 @@ pub(crate) fn build(
     let stage = stage_in_lds(&k, &of_scan, &lds, "tb");
     let state = (sequence.clone(), stage.clone());
     let scan = Scan::declare(&k, &of_scan, &places, state, altered);
-    let status = Status::declare(&k, &common);
+    let status = Status::declare(&k, &common, Some(&of_tile.tile));
     let tile = Tile::new(&k, &of_tile, &lds, &inputs, &stage, &status, altered);
     let rows = |chunk| Rows::of(&sequence.table, chunk);
     let fetch = |chunk| inputs.fetch(&k, &of_tile, rows(chunk));

@@ -52,7 +52,7 @@ fn tile_loop(name: &str, spec: &KdaTileSpec) -> Result<Kernel, Vec<BuildError>> 
     let places = Places::declare(&k, &spec.common);
     let inputs = Inputs::declare(&k, spec, &places, k.workgroup_id_y());
     let outputs = tile::outputs(&k, spec, |view| view);
-    let status = Status::declare(&k, &spec.common);
+    let status = Status::declare(&k, &spec.common, Some(&spec.tile));
     let rows = |chunk| Rows::of(&sequence.table, chunk);
     let fetch = |chunk| inputs.fetch(&k, spec, rows(chunk));
     let [first, end] = sequence.chunks;

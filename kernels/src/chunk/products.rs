@@ -83,11 +83,11 @@ impl<'k> Tile<'k, '_> {
         add_products(atom.zero_tile(m, m), &earlier, &later, spec.common.head_k)
     }
 
-    /// A product's run with what stays outside it: inverse lengths, the scale and decays. Of a later column, the
-    /// difference of sums is cut off before it can overflow.
+    /// A product's run with what stays outside it: the shift of its factors, or inverse lengths and decays. Of a later
+    /// column, the difference of sums is cut off before it can overflow.
     fn weighted(&self, later: &str, value: Expr<'k>, run: Run<'k>) -> Expr<'k> {
         if self.spec.tile.decay == DecayForm::FixedOffset {
-            return value;
+            return self.shifted(value, -2);
         }
         let lengths = [later, "k"].map(|name| self.lds.find(&format!("{name}_norm")));
         let lanes = value.ty().lanes();
@@ -98,7 +98,6 @@ impl<'k> Tile<'k, '_> {
             }
             _ => value,
         };
-        let value = if later == "q" { value * self.inputs.scale } else { value };
         let sums = self.lds.view("g");
         let difference =
             sums.load((0, run.row)).splat(lanes) - sums.load_vector((0, run.column), lanes);

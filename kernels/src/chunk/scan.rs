@@ -29,7 +29,7 @@ pub(crate) fn build(
     let stage = stage_in_lds(&k, spec, &lds, "a");
     let tensors = Tensors::declare(&k, spec, &lds, &stage);
     let scan = Scan::declare(&k, spec, &places, (sequence.clone(), stage), altered);
-    let status = Status::declare(&k, &spec.common);
+    let status = Status::declare(&k, &spec.common, None);
     if spec.scan.prefetch {
         let first = sequence.chunks[0];
         let ahead = Mask::Where(sequence.has(first)).or_zeros(|| tensors.fetch(first));
@@ -122,6 +122,8 @@ pub(crate) struct Scan<'k, 's> {
     pub stage: Stage<'k>,
     v: HeadRows<'k>,
     o: HeadRows<'k>,
+    /// The factor on o.
+    scale: Expr<'k>,
     initial: Option<View<'k>>,
     last: Option<View<'k>>,
     /// The wave's first column of V in the head.
@@ -154,6 +156,7 @@ impl<'k, 's> Scan<'k, 's> {
         };
         let state = [None, Some(heads), Some(rows_of_state), Some(width)];
         let v = rows(Tensor::V, "v", Access::ReadOnly);
+        let scale = k.scalar("scale", Scalar::F32);
         let initial = part.initial_state.then(|| k.input("h0", Scalar::F32, &state));
         let o = rows(Tensor::O, "o", Access::WriteOnly);
         let last = part.final_state.then(|| k.output("ht", Scalar::F32, &state));
@@ -165,6 +168,7 @@ impl<'k, 's> Scan<'k, 's> {
             stage,
             v,
             o,
+            scale,
             initial: initial.map(of_sequence),
             last: last.map(of_sequence),
             column: k.workgroup_id_x() * part.columns() + k.wave_id() * part.scan_atom_m,
@@ -236,7 +240,7 @@ impl<'k, 's> Scan<'k, 's> {
         let corrected = add_products(tokens.zero_tile(depth, m), &stage.a, &r, depth);
         let u = HeldOperand::of(&corrected, tokens, elem, true);
         let o = self.answer(asked).by(tokens);
-        let o = add_products(o, &u, &stage.aqk, depth);
+        let o = add_products(o, &u, &stage.aqk, depth).map_vectors(|o| o * self.scale);
         self.store(rows, &o);
         let state = self.after(&state, &u);
 

@@ -60,9 +60,9 @@ impl<'k> Tile<'k, '_> {
         let [keys, queries] = k.for_range(0, channels, STEP, [zero, zero], |start, [a, b]| {
             let vector = |view: &dsl::View<'k>, row| view.load_vector([row, start], STEP as u8);
             let decay = (vector(&sums, row) - vector(&sums, column)).exp2();
-            let later = self.key(vector(&keys, row), row) * decay;
-            let asking = self.query(vector(&queries, row), row) * decay;
-            let earlier = self.key(vector(&keys, column), column).elements();
+            let later = self.divided("k", vector(&keys, row), row) * decay;
+            let asking = self.divided("q", vector(&queries, row), row) * decay;
+            let earlier = self.divided("k", vector(&keys, column), column).elements();
             let add = |sum: Expr<'k>, x: Expr<'k>| {
                 let pairs = x.elements().into_iter().zip(&earlier);
                 pairs.fold(sum, |sum, (x, y)| x.fma(*y, sum))
@@ -72,18 +72,11 @@ impl<'k> Tile<'k, '_> {
         (keys, queries)
     }
 
-    fn key(&self, given: Expr<'k>, row: Expr<'k>) -> Expr<'k> {
-        match self.lds.find("k_norm") {
+    /// A part of a row of keys (`"k"`) or queries (`"q"`) by the row's length, where the spec asks for it.
+    fn divided(&self, of: &str, given: Expr<'k>, row: Expr<'k>) -> Expr<'k> {
+        match self.lds.find(&format!("{of}_norm")) {
             Some(lengths) => given * lengths.load((0, row)),
             None => given,
-        }
-    }
-
-    fn query(&self, given: Expr<'k>, row: Expr<'k>) -> Expr<'k> {
-        let scale = self.inputs.scale;
-        match self.lds.find("q_norm") {
-            Some(lengths) => given * (lengths.load((0, row)) * scale),
-            None => given * scale,
         }
     }
 
@@ -97,15 +90,15 @@ impl<'k> Tile<'k, '_> {
             let row = inside + first;
             let anchor = sums.load_vector((first, column), lanes);
             let decay = (sums.load_vector([row, column], lanes) - anchor).exp2();
-            let key = self.key(keys.load_vector([row, column], lanes), row);
-            let query = self.query(queries.load_vector([row, column], lanes), row);
+            let key = self.divided("k", keys.load_vector([row, column], lanes), row);
+            let query = self.divided("q", queries.load_vector([row, column], lanes), row);
             x.store(inside, column, key * decay);
             xq.store(inside, column, query * decay);
         });
         k.tile_vectors(first, channels, lanes).for_each(|row, column| {
             let anchor = sums.load_vector((first, column), lanes);
             let decay = (anchor - sums.load_vector([row, column], lanes)).exp2();
-            let key = self.key(keys.load_vector([row, column], lanes), row);
+            let key = self.divided("k", keys.load_vector([row, column], lanes), row);
             y.store(row, column, key * decay);
         });
     }

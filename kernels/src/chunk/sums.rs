@@ -29,13 +29,10 @@ impl<'k> Tile<'k, '_> {
         }
     }
 
-    /// Keys divided by their lengths, queries likewise and scaled; the lengths to LDS for products of what is as given.
+    /// Keys and queries divided by their lengths, where the spec asks for it; the lengths to LDS for products of what is
+    /// as given.
     pub(crate) fn normed(&self, keys: Keys<'k>) -> Keys<'k> {
-        let scale = self.inputs.scale;
-        let Some(shares) = self.lds.find("squares") else {
-            let query = keys.query.iter().map(|query| *query * scale).collect();
-            return Keys { query, ..keys };
-        };
+        let Some(shares) = self.lds.find("squares") else { return keys };
         let (chunk, waves) = (self.spec.common.chunk, self.spec.common.waves);
         let lengths = |tensor: u32| {
             let inverse = |row: u32| {
@@ -55,9 +52,10 @@ impl<'k> Tile<'k, '_> {
                 to.store((0, (self.blocks.first_row(), row)), *length);
             }
         }
-        let key = keys.key.iter().zip(of_key).map(|(key, factor)| *key * factor);
-        let query = keys.query.iter().zip(of_query);
-        Keys { key: key.collect(), query: query.map(|(q, factor)| *q * (factor * scale)).collect() }
+        let divided = |rows: &[Expr<'k>], by: Vec<Expr<'k>>| {
+            rows.iter().zip(by).map(|(row, factor)| *row * factor).collect()
+        };
+        Keys { key: divided(&keys.key, of_key), query: divided(&keys.query, of_query) }
     }
 
     /// One gate a head: sums over the rows in log2, and decays from the chunk's start and to its end, by the first wave.

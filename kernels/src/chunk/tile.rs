@@ -29,7 +29,7 @@ pub(crate) fn build(
     let inputs = Inputs::declare(&k, spec, &places, k.workgroup_id_y());
     let index = (k.workgroup_id_x(), k.workgroup_id_y());
     let to = outputs(&k, spec, |view| view.at(index));
-    let status = Status::declare(&k, &spec.common);
+    let status = Status::declare(&k, &spec.common, Some(&spec.tile));
     let tile = Tile::new(&k, spec, &lds, &inputs, &to, &status, altered);
     let rows = Rows::of(&table, k.workgroup_id_x());
     tile.make(rows, &inputs.fetch(&k, spec, rows));
@@ -120,6 +120,9 @@ impl<'k, 's> Tile<'k, 's> {
             k.barrier();
         }
         let keys = self.normed(keys);
+        for row in keys.key.iter().chain(&keys.query) {
+            self.status.row(*row, |largest| self.blocks.group_max_u(largest));
+        }
         match self.spec.tile.decay {
             DecayForm::OutsideProduct => self.sweep_by_rows(block, &keys),
             DecayForm::FixedOffset => self.sweep_factors(rows, block, &keys),

@@ -43,6 +43,33 @@ pub fn flushed(decay: f64) -> f64 {
     if decay.abs() < f64::from(f32::MIN_POSITIVE) { 0.0 } else { decay }
 }
 
+/// What a type's numbers are at least apart.
+fn least_step(dtype: Dtype) -> f64 {
+    libm::exp2(match dtype {
+        Dtype::F32 => -149.0,
+        Dtype::Bf16 => -133.0,
+        Dtype::F16 => -24.0,
+    })
+}
+
+/// What a kernel wrote and what it should have written, where `dtype` can hold that to `limit`: of a number so small that
+/// half of the type's least step is more than `limit` of it, nearness tells nothing. It counts as zero on both sides if
+/// the kernel is within that step, which is one rounding and another one's worth of room, and as it is otherwise. A zero
+/// is held to be zero, and tensors of different lengths stay as they are.
+pub fn representable(got: &[f64], want: &[f64], dtype: Dtype, limit: f64) -> [Vec<f64>; 2] {
+    let step = least_step(dtype);
+    let least = step / (2.0 * limit);
+    if got.len() != want.len() {
+        return [got.to_vec(), want.to_vec()];
+    }
+    let both = got.iter().zip(want).map(|(&got, &want)| {
+        let is_met = want != 0.0 && want.abs() < least && (got - want).abs() <= step;
+        if is_met { (0.0, 0.0) } else { (got, want) }
+    });
+    let (got, want) = both.unzip();
+    [got, want]
+}
+
 impl Stages {
     /// Those of a problem in chunks of `chunk` tokens.
     ///
@@ -128,6 +155,10 @@ pub fn judge(
             if is_triangle { &[Part::Below, Part::Diagonal, Part::Above] } else { &[Part::All] };
         let of_part = |part: &Part| {
             let (got, want) = (part.of(&got, rows), part.of(want, rows));
+            let [got, want] = match part {
+                Part::Above => [got, want],
+                _ => representable(&got, &want, accuracy.tile_dtype(), limit),
+            };
             let floor = rmse_ratio(&kept(name, &want, accuracy), &want);
             let limit = if *part == Part::Above { 0.0 } else { limit };
             judge_values(&got, &want, floor, limit)
@@ -166,5 +197,28 @@ impl Part {
         };
         let here = values.iter().enumerate().filter(|(index, _)| is_here(*index));
         here.map(|(_, value)| *value).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a limit of 5e-4, f16 holds what is at least 2^-14 or so.
+    #[test]
+    fn what_a_type_cannot_hold_is_held_to_its_step() {
+        let (limit, step) = (5e-4, libm::exp2(-24.0));
+        let of = |got: f64, want: f64| {
+            let [got, want] = representable(&[got], &[want], Dtype::F16, limit);
+            (got[0], want[0])
+        };
+        assert_eq!(of(0.0, 0.4 * step), (0.0, 0.0));
+        assert_eq!(of(900.0 * step, 901.0 * step), (0.0, 0.0));
+        assert_eq!(of(3.0 * step, 0.4 * step), (3.0 * step, 0.4 * step));
+        assert_eq!(of(1001.0 * step, 1002.0 * step), (1001.0 * step, 1002.0 * step));
+        assert_eq!(of(step, 0.0), (step, 0.0));
+        assert!(of(f64::NAN, step).0.is_nan());
+        let [got, want] = representable(&[0.0, 0.0], &[step / 4.0], Dtype::F16, limit);
+        assert_eq!((got.len(), want.len()), (2, 1));
     }
 }

@@ -3,10 +3,10 @@
 //! Of a chunk of C rows, with `g` in nats, `Γ_i = exp(Σ_{t≤i} g_t)` and `D_ij = Σ_{j<t≤i} g_t` per channel:
 //!
 //! ```text
-//! Akk_ij = Σ_d k_i k_j exp(D_ij)          j < i       GK = K ∘ Γ       GQ = scale · Q ∘ Γ
-//! Aqk_ij = scale · Σ_d q_i k_j exp(D_ij)  j ≤ i       Kt = (K ∘ γ/Γ)ᵀ  dec = γ, Γ of the last valid row
+//! Akk_ij = Σ_d k_i k_j exp(D_ij)          j < i       GK = K ∘ Γ       GQ = Q ∘ Γ
+//! Aqk_ij = Σ_d q_i k_j exp(D_ij)          j ≤ i       Kt = (K ∘ γ/Γ)ᵀ  dec = γ, Γ of the last valid row
 //! A = (I + diag(β) Akk)⁻¹ diag(β)
-//! Ṽ = A (V − GK S)     O = GQ S + Aqk Ṽ     S ← diag(dec) S + Kt Ṽ
+//! Ṽ = A (V − GK S)     O = scale · (GQ S + Aqk Ṽ)     S ← diag(dec) S + Kt Ṽ
 //! ```
 //!
 //! `D_ij` and the exponent of `γ/Γ` are summed over the tokens between the rows, not subtracted from
@@ -186,16 +186,11 @@ impl Rows {
         self.sums_over(tokens).into_iter().map(libm::exp).collect()
     }
 
-    /// `factor · x_i ∘ exp(gates over tokens(i))` of every row, [rows, K].
-    fn decayed(
-        &self,
-        x: &[f64],
-        factor: f64,
-        tokens: impl Fn(usize) -> std::ops::Range<usize>,
-    ) -> Vec<f64> {
+    /// `x_i ∘ exp(gates over tokens(i))` of every row, [rows, K].
+    fn decayed(&self, x: &[f64], tokens: impl Fn(usize) -> std::ops::Range<usize>) -> Vec<f64> {
         let row = |(i, x): (usize, &[f64])| -> Vec<f64> {
             let decays = self.decay_over(tokens(i));
-            x.iter().zip(decays).map(|(x, decay)| factor * x * decay).collect()
+            x.iter().zip(decays).map(|(x, decay)| x * decay).collect()
         };
         x.chunks(self.head_k).enumerate().flat_map(row).collect()
     }
@@ -243,15 +238,16 @@ impl Rows {
         let (n, k, v) = (self.len(), self.head_k, self.head_v);
         let mut akk = self.products(&self.k);
         (0..n).for_each(|i| akk[i * n + i] = 0.0);
-        let aqk: Vec<f64> = self.products(&self.q).iter().map(|x| self.scale * x).collect();
+        let aqk = self.products(&self.q);
         let a = self.inverse(&akk);
-        let gk = self.decayed(&self.k, 1.0, |i| 0..i + 1);
-        let gq = self.decayed(&self.q, self.scale, |i| 0..i + 1);
-        let kt = transposed(&self.decayed(&self.k, 1.0, |i| i + 1..n), n, k);
+        let gk = self.decayed(&self.k, |i| 0..i + 1);
+        let gq = self.decayed(&self.q, |i| 0..i + 1);
+        let kt = transposed(&self.decayed(&self.k, |i| i + 1..n), n, k);
         let dec = self.decay_over(0..n);
         let residual = sum(&self.v, -1.0, &product(&gk, s, (n, k, v)));
         let v_tilde = product(&a, &residual, (n, n, v));
         let o = sum(&product(&gq, s, (n, k, v)), 1.0, &product(&aqk, &v_tilde, (n, n, v)));
+        let o: Vec<f64> = o.iter().map(|x| self.scale * x).collect();
         let before = s.clone();
         s.chunks_mut(v).zip(&dec).for_each(|(row, dec)| row.iter_mut().for_each(|x| *x *= dec));
         *s = sum(s, 1.0, &product(&kt, &v_tilde, (k, n, v)));

@@ -25,6 +25,8 @@ pub struct Form {
     pub decay: DecayForm,
     /// Offset of the anchor in units of log2, with [`DecayForm::FixedOffset`].
     pub offset: f32,
+    /// By what power of two the factors of that form are multiplied.
+    pub shift_log2: u32,
     /// C: rows of a chunk.
     pub chunk: usize,
     /// Rows of a block of the triangular solve: inside one by substitution, below them by matrix operations in f32.
@@ -44,6 +46,7 @@ impl Form {
             accuracy: common.accuracy,
             decay: tile.decay,
             offset: tile.anchor_offset_log2(common.chunk).unwrap_or_default() as f32,
+            shift_log2: tile.factor_shift_log2(common.chunk),
             chunk: common.chunk as usize,
             solve_block: tile.solve_block as usize,
             groups: groups.max(1) as usize,
@@ -202,9 +205,9 @@ impl Rows {
         self.k[row * self.head_k + d] * self.k_factor[row]
     }
 
-    /// Row i of q, likewise, with the scale.
+    /// Row i of q, likewise.
     fn query(&self, row: usize, d: usize) -> f32 {
-        self.q[row * self.head_k + d] * (self.q_factor[row] * self.scale)
+        self.q[row * self.head_k + d] * self.q_factor[row]
     }
 }
 

@@ -12,6 +12,16 @@ use crate::field::{Settings, Value};
 /// Fields with their values, in no order.
 type Pairs = Vec<(&'static str, Value)>;
 
+/// The least exponent of a fixed-offset factor, without its sign, and how far below one keys and queries may be then, in
+/// units of log2: a pair of bf16 has steps of 2^−133, and so eleven bits from 2^−124 on.
+pub(crate) const LEAST_EXPONENT: u32 = 100;
+const KEY_RANGE_LOG2: u32 = 24;
+
+/// How far below one they may be, in units of log2, for their product, in Aqk, to be a pair of bf16 with eleven bits.
+const LEAST_TILE_ROW_LOG2: u32 = 60;
+/// Likewise in one f16, whose steps are 2^−24: a product of two rows of K channels is below theirs by √K.
+const LEAST_F16_ROW_LOG2: u32 = 8;
+
 /// What all prefill kernels share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChunkCommon {
@@ -102,6 +112,32 @@ impl TilePart {
         let offset = half_span(chunk) * bound.abs() * std::f64::consts::LOG2_E;
         let is_anchored = self.decay == DecayForm::FixedOffset && bound.is_finite();
         is_anchored.then_some(offset.ceil() as u32)
+    }
+
+    /// By what power of two the fixed-offset factors X, Y and XQ are multiplied, so that small keys and queries keep
+    /// normal ones where the offset is large: their exponents lie in [shift − offset, shift + offset].
+    pub fn factor_shift_log2(&self, chunk: u32) -> u32 {
+        self.anchor_offset_log2(chunk).map_or(0, |offset| offset.saturating_sub(LEAST_EXPONENT))
+    }
+
+    /// What the largest magnitude in a row of keys or queries (divided by its length where the spec asks for that) is at
+    /// least, if the row is not of zeros, for its operands to hold eleven bits of it: a power of two. A checked kernel
+    /// reports a breach.
+    pub fn least_row(&self, common: &ChunkCommon) -> f32 {
+        let shift = self.factor_shift_log2(common.chunk);
+        let offset = self.anchor_offset_log2(common.chunk).unwrap_or(0);
+        let range = match common.target {
+            Target::Gfx950 => KEY_RANGE_LOG2,
+            // Subnormal bf16 are zeros to its matrix operations: the low halves' least number is 2⁻¹²⁶.
+            Target::Gfx1100 => KEY_RANGE_LOG2 - 9,
+        };
+        let of_factors = (LEAST_EXPONENT + range + shift).saturating_sub(offset);
+        let of_factors = of_factors.min(LEAST_TILE_ROW_LOG2);
+        let least_log2 = match common.accuracy {
+            Accuracy::Bf16 | Accuracy::Bf16Split => of_factors,
+            Accuracy::F16 { .. } => of_factors.min(LEAST_F16_ROW_LOG2),
+        };
+        2f32.powi(-(least_log2 as i32))
     }
 
     pub(super) fn from_settings(settings: &Settings) -> Option<TilePart> {

@@ -103,7 +103,6 @@ fn inputs(common: &ChunkCommon, tile: &TilePart) -> Vec<Argument> {
         input("q", element, &keys),
         input("k", element, &keys),
         input("beta", tile.beta_dtype.into(), &rows(common, heads, None)),
-        scale(),
     ];
     let channels = channels(common);
     let gates = rows(common, heads, Some(channels));
@@ -186,7 +185,7 @@ fn values(common: &ChunkCommon, scan: &ScanPart) -> Vec<Argument> {
     };
     let initial = buffer("h0", Element::F32, Access::ReadOnly, Role::State, &state);
     let last = buffer("ht", Element::F32, Access::WriteOnly, Role::NextState, &state);
-    let mut arguments = vec![input("v", element, &rows)];
+    let mut arguments = vec![input("v", element, &rows), scale()];
     arguments.extend(scan.initial_state.then_some(initial));
     arguments.push(output("o", element, &rows));
     arguments.extend(scan.final_state.then_some(last));

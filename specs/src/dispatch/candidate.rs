@@ -105,7 +105,7 @@ const SUB_CHUNKS_EVIDENCE: &str = "right for gates of any size, since each pair 
 /// Two kernels over chunks of 32 tokens in the form that is safe for values of any range.
 const KDA_SPLIT: Candidate = Candidate {
     name: "kda_split",
-    abi_version: 2,
+    abi_version: 3,
     priority: 30,
     opt_in: &[],
     kernels: Kernels::Split,

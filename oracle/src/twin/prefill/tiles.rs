@@ -25,6 +25,7 @@ pub(super) struct Tiles {
     dec: Vec<f32>,
     /// [rows, V].
     v: Vec<f32>,
+    scale: f32,
 }
 
 /// Rounding of the factors X, Y and XQ.
@@ -83,6 +84,7 @@ impl Rows {
             rows: n,
             head_k: width,
             head_v: self.head_v,
+            scale: self.scale,
             v: self.v,
         }
     }
@@ -102,7 +104,7 @@ impl Rows {
             let decay = if j <= i { exp2(self.sum(i, 0) - self.sum(j, 0)) } else { 0.0 };
             let (k, q) = (self.k_factor[i] * self.k_factor[j], self.q_factor[i] * self.k_factor[j]);
             akk[i * n + j] = (akk[i * n + j] * k) * self.beta[i] * decay;
-            aqk[i * n + j] = (aqk[i * n + j] * q) * self.scale * decay;
+            aqk[i * n + j] = (aqk[i * n + j] * q) * decay;
         }
         (akk, aqk)
     }
@@ -118,13 +120,16 @@ impl Rows {
     fn fixed_offset(&self, form: &Form) -> (Vec<f32>, Vec<f32>) {
         let n = self.len();
         let exponent = |i, d| (self.sum(i, d) - self.sum(0, d)) + form.offset;
-        self.factored(form, (0..n, 0..n), exponent, |j, d| -exponent(j, d))
+        let shift = (1u32 << form.shift_log2.min(31)) as f32;
+        self.factored(form, shift, (0..n, 0..n), exponent, |j, d| -exponent(j, d))
     }
 
-    /// Products of `rows` with `columns` by factors of these exponents: Akk, Aqk.
+    /// Products of `rows` with `columns` by factors of these exponents, each times `shift`, a power of two that the
+    /// products lose again: Akk, Aqk.
     fn factored(
         &self,
         form: &Form,
+        shift: f32,
         (rows, columns): (std::ops::Range<usize>, std::ops::Range<usize>),
         up: impl Fn(usize, usize) -> f32,
         down: impl Fn(usize, usize) -> f32,
@@ -134,13 +139,14 @@ impl Rows {
             let channels = 0..self.head_k;
             range.clone().flat_map(move |row| channels.clone().map(move |d| (row, d)))
         };
-        let x = every(&rows).map(|(i, d)| self.key(i, d) * exp2(up(i, d)));
-        let xq = every(&rows).map(|(i, d)| self.query(i, d) * exp2(up(i, d)));
-        let y = every(&columns).map(|(j, d)| self.key(j, d) * exp2(down(j, d)));
+        let x = every(&rows).map(|(i, d)| self.key(i, d) * shift * exp2(up(i, d)));
+        let xq = every(&rows).map(|(i, d)| self.query(i, d) * shift * exp2(up(i, d)));
+        let y = every(&columns).map(|(j, d)| self.key(j, d) * shift * exp2(down(j, d)));
         let y = Operand::new(rounding, y);
         let product = |x: Operand| {
             let mut c = vec![0.0; rows.len() * columns.len()];
             accumulate(&mut c, &x, &y, self.head_k);
+            c.iter_mut().for_each(|sum| *sum /= shift * shift);
             c
         };
         (product(Operand::new(rounding, x)), product(Operand::new(rounding, xq)))
@@ -154,7 +160,7 @@ impl Rows {
             let rows = first..n.min(first + SUB_CHUNK);
             let up = |i, d| self.sum(i, d) - self.sum(first, d);
             let down = |j, d| self.sum(first, d) - self.sum(j, d);
-            let (kk, qk) = self.factored(form, (rows.clone(), 0..first), up, down);
+            let (kk, qk) = self.factored(form, 1.0, (rows.clone(), 0..first), up, down);
             for i in rows {
                 let block = (i - first) * first..(i - first + 1) * first;
                 akk[i * n..i * n + first].copy_from_slice(&kk[block.clone()]);
@@ -235,6 +241,7 @@ impl Tiles {
         accumulate(&mut o, &self.gq, &mirror, k);
         let aqk = Operand::new(tiles(form.accuracy), lower(&self.aqk));
         accumulate(&mut o, &aqk, &corrected, n);
+        o.iter_mut().for_each(|o| *o *= self.scale);
         s.iter_mut().enumerate().for_each(|(i, s)| *s *= self.dec[i / v]);
         accumulate(s, &self.kt, &corrected, n);
         o

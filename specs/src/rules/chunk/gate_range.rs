@@ -1,20 +1,22 @@
 //! With `decay = "fixed_offset"`, the anchor's offset `½·(C − 1)·|bound|·log2 e`, rounded up to an integer, plus the
-//! larger of `|bound|·log2 e` and 12 is at most 126. Decay factors reach 2 to the power of plus and minus the
-//! offset, the decay from the chunk's start to the anchor one token more, and keys down to 2^−12 times the least factor
-//! must be normal: beyond 126 they leave the normal range of f32 and bf16, and clamping them would give finite,
-//! wrong outputs. The bound is `gate_lower_bound_nats`: finite, and at most 0.
+//! factors' shift (what the offset has above 100), plus what a token's decay has above 2^−9, is at most 124 in units of
+//! log2. Decay factors reach 2 to the power of the shift plus and minus the offset. So elements of keys and queries below
+//! 16 have finite factors, those down to 2^−24 keep eleven bits in theirs, and the decay from the chunk's start to the
+//! anchor, one token more, keeps sixteen. Beyond that, clamped factors would give finite, wrong outputs. The bound is
+//! `gate_lower_bound_nats`: finite, and at most 0.
 
-use crate::chunk::{ChunkParts, DecayForm, TilePart, half_span};
+use crate::chunk::{ChunkParts, DecayForm, LEAST_EXPONENT, TilePart, half_span};
 use crate::rule::{Rule, Violation};
 use crate::rules::gate_lower_bound::BoundedGate;
 
 const ID: &str = "gate_range";
 
-/// Largest exponent in units of log2.
-const MAX_EXPONENT: f64 = 126.0;
+/// Largest exponent of a factor in units of log2: elements below 2⁴ stay below the largest bf16, 2¹²⁸.
+const MAX_EXPONENT: f64 = 124.0;
 
-/// What keys may be below one, in units of log2.
-const KEY_RANGE: f64 = 12.0;
+/// How far the decay from the chunk's start to the anchor may go beyond that, in units of log2: 2⁻¹³³ is sixteen steps of
+/// f32's subnormal numbers above their least.
+const START_ROOM: f64 = 9.0;
 
 /// Longest chunk with one anchor; `decay_form` refuses longer ones.
 const MAX_ROWS: u32 = 32;
@@ -38,10 +40,12 @@ fn check<S: ChunkParts>(spec: &S) -> Vec<Violation> {
     beyond.map(|offset| out_of_range(tile, chunk, bound, offset)).into_iter().collect()
 }
 
-/// The furthest that an exponent gets from zero.
+/// The furthest that an exponent gets from zero, the room for the decay from the chunk's start left out.
 fn exponent(chunk: u32, bound: f64) -> f64 {
     let step = bound.abs() * std::f64::consts::LOG2_E;
-    (half_span(chunk) * step).ceil() + step.max(KEY_RANGE)
+    let offset = (half_span(chunk) * step).ceil();
+    let shift = (offset - f64::from(LEAST_EXPONENT)).max(0.0);
+    offset + shift + (step - START_ROOM).max(0.0)
 }
 
 /// The largest legal bound without its sign, in thousandths, rounded towards zero: the exponent grows with it.
@@ -102,7 +106,7 @@ mod tests {
     #[test]
     fn accepts_up_to_the_closed_form() {
         for (bound, chunk, offset) in
-            [(-5.0, 32, 112), (-5.097, 32, 114), (-10.258, 16, 111), (0.0, 32, 0), (-5.0, 16, 55)]
+            [(-5.0, 32, 112), (-5.008, 32, 112), (-10.073, 16, 109), (0.0, 32, 0), (-5.0, 16, 55)]
         {
             let spec = bounded(bound, chunk);
             assert_eq!(spec.check(), [], "{bound} at {chunk}");
@@ -113,10 +117,10 @@ mod tests {
     #[test]
     fn refuses_more_with_both_numbers() {
         for (bound, chunk, offset, most) in
-            [(-5.1, 32, 115, "-5.097"), (-8.0, 32, 179, "-5.097"), (-11.7, 16, 127, "-10.258")]
+            [(-5.1, 32, 115, "-5.008"), (-8.0, 32, 179, "-5.008"), (-11.7, 16, 127, "-10.073")]
         {
             let got = format!("got {bound:?}, an offset of {offset} and");
-            let limit = format!("limit {most} nats at chunk = {chunk}, exponents to 126");
+            let limit = format!("limit {most} nats at chunk = {chunk}, exponents to 124");
             let words = [got.as_str(), &limit, "sub_chunks"];
             let field = "gate_lower_bound_nats";
             refused(&bounded(bound, chunk).check(), "gate_range", field, &words);
@@ -125,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_shown_limits_are_legal_and_tight() {
-        for (chunk, most) in [(32, 5.097f32), (16, 10.258)] {
+        for (chunk, most) in [(32, 5.008f32), (16, 10.073)] {
             assert_eq!(bounded(-most, chunk).check(), []);
             assert_eq!(bounded(-most - 0.002, chunk).check().len(), 1);
         }
