@@ -1,11 +1,10 @@
 //! Probes: each is accepted with its proof, and refused when a compiler, here one that we help, takes away more than it
 //! was to.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use dsl::ir::{Address, Base, Block, Kernel, Op, Stmt, Uniformity, Value, ValueInfo};
+use dsl::ir::{Address, Base, Block, Kernel, Op};
 use emit::{gcn, llvm};
 use specs::{Job, Probe, Probed};
 use wavesmith::backend::Backend;
@@ -135,46 +134,6 @@ fn dead(probed: &Probed) -> Kernel {
     let is_result = |op: &Op| matches!(op, Op::Store(Address { base: Base::Global(_), .. }, _));
     each_block(&mut kernel.body, &|block| block.stmts.retain(|stmt| !is_result(&stmt.op)));
     dsl::text::parse(&dsl::text::print(&kernel)).expect("a kernel")
-}
-
-/// A probe that stores zeros for results: it runs and writes every byte, and nothing that it computes is needed.
-fn hollow(probed: &Probed) -> Kernel {
-    let mut kernel = kernels::build_probed(probed).unwrap();
-    let values = RefCell::new(std::mem::take(&mut kernel.values));
-    let zero_for = |stmt: &mut Stmt| {
-        let Op::Store(Address { base: Base::Global(_), .. }, stored) = &mut stmt.op else {
-            return None;
-        };
-        let mut values = values.borrow_mut();
-        let ty = values[stored.0 as usize].ty;
-        *stored = Value(values.len() as u32);
-        values.push(ValueInfo { ty, uniformity: Uniformity::Uniform });
-        Some(Stmt { results: vec![*stored], op: Op::Const { ty, bits: 0 }, loc: stmt.loc.clone() })
-    };
-    each_block(&mut kernel.body, &|block| {
-        let stmts = std::mem::take(&mut block.stmts);
-        block.stmts = stmts
-            .into_iter()
-            .flat_map(|mut stmt| zero_for(&mut stmt).into_iter().chain([stmt]))
-            .collect();
-    });
-    kernel.values = values.into_inner();
-    dsl::text::parse(&dsl::text::print(&kernel)).expect("a kernel")
-}
-
-/// LLVM takes away statically what no result needs: the matrix instructions of the phase that was to be left.
-#[test]
-fn a_probe_that_the_compiler_empties_is_refused() {
-    for probe in ["drop_scan", "drop_tile"] {
-        let probed = probed(&[FUSED], probe)[0];
-        let object = llvm::compile(&hollow(&probed), &llvm::Options::default()).unwrap();
-        let proof = prove(&probed, Backend::Llvm, Some(object.code_object));
-        let matrix = &proof.claims[0];
-        assert!(matrix.found == 0 && matrix.untouched > 0, "{matrix}");
-        let ran = proof.claims.iter().find(|claim| claim.what == "launches that ran");
-        assert!(ran.is_some_and(|ran| ran.holds()), "{ran:?}");
-        refused(&proof, &["matrix instructions in the code (compiled): expected", "found 0"]);
-    }
 }
 
 #[track_caller]

@@ -56,6 +56,16 @@ pub(super) fn listed(bytes: &[u8]) -> String {
     words.join(",")
 }
 
+/// The type of an element in files.
+pub(super) fn dtype(element: Element) -> Dtype {
+    match element {
+        Element::F32 => Dtype::F32,
+        Element::Bf16 => Dtype::BF16,
+        Element::F16 => Dtype::F16,
+        Element::I32 => Dtype::I32,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::transpose;
@@ -65,15 +75,5 @@ mod tests {
         let two = [1, 2, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16];
         assert_eq!(transpose(&two, 1, 2, 3), [1, 4, 2, 5, 3, 6, 11, 14, 12, 15, 13, 16]);
         assert_eq!(transpose(&[1, 2, 3, 4], 2, 1, 2), [1, 2, 3, 4]);
-    }
-}
-
-/// The type of an element in files.
-pub(super) fn dtype(element: Element) -> Dtype {
-    match element {
-        Element::F32 => Dtype::F32,
-        Element::Bf16 => Dtype::BF16,
-        Element::F16 => Dtype::F16,
-        Element::I32 => Dtype::I32,
     }
 }

@@ -9,10 +9,10 @@ mod kernels_by_hand;
 mod library;
 mod objects;
 mod programs;
+mod quality;
 #[path = "../instances/random.rs"]
 #[allow(dead_code, reason = "other tests use all of it")]
 mod random;
-mod quality;
 #[cfg(feature = "llvm")]
 mod witness;
 

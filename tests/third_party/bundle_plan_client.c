@@ -23,7 +23,7 @@ int main(int count, char **values) {
   uint64_t size = NAME(PLAN, _workspace_bytes)(n_chunks);
   char *workspace = allocated("workspace", size);
 #define LAUNCH(workspace, size, n_chunks, batch, q)                                                                     \
-  NAME(PLAN, _launch)(functions, stream, workspace, size, n_chunks, batch, chunks, q, k, beta, scale, g, sequences, v, h0, o, ht)
+  NAME(PLAN, _launch)(functions, stream, workspace, size, n_chunks, batch, chunks, q, k, beta, g, sequences, v, scale, h0, o, ht)
   REFUSED(LAUNCH(NULL, size, n_chunks, batch, q));
   REFUSED(LAUNCH(workspace + 16, size, n_chunks, batch, q));
   REFUSED(LAUNCH(workspace, size - 1, n_chunks, batch, q));
