@@ -367,7 +367,7 @@ fn what_is_no_problem_is_refused() {
     let rising = Problem { gate: GateInput::LogDecay(rising), ..good.clone() };
     refused(&rising, "log decay 7 is 0.25; gates are at most 0 nats");
     let short = Problem { initial_state: Some(vec![0.0; 3]), ..good.clone() };
-    refused(&short, "tensor 'initial_state' has 3 elements");
+    refused(&short, "tensor 'h0' has 3 elements");
     let no_chunk = tile::run(&good, 0).unwrap_err();
     assert_eq!(no_chunk, OracleError::Dimension { field: "chunk", got: 0, limit: "at least 1" });
 }
