@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use codeobj::CodeObject;
 use emulator::{Class, Numerics};
-use specs::{Job, Spec};
+use specs::Job;
 use wavesmith::harness;
 
 use super::library::{case, code_objects};
@@ -147,7 +147,7 @@ fn lines(table: &Table) -> String {
 
 #[cfg(feature = "llvm")]
 fn by_llvm(job: &Job) -> Vec<Vec<u8>> {
-    let compile = |spec: &Spec| wavesmith::pipeline::compile(spec).unwrap().code_object;
+    let compile = |spec: &specs::Spec| wavesmith::pipeline::compile(spec).unwrap().code_object;
     job.specs().iter().map(compile).collect()
 }
 
