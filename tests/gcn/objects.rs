@@ -1,4 +1,4 @@
-//! The code objects themselves: our reader, a foreign one, and the lint.
+//! The code objects themselves, by our reader and a foreign one.
 
 use codeobj::CodeObject;
 use goblin::elf::Elf;
