@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use wavesmith::backend::Backend;
 use wavesmith::mutation::prove_spec;
 use wavesmith::pipeline;
 
@@ -29,14 +30,24 @@ const SAMPLE: [(&str, &str); 19] = [
     ("kda_chunk_tile_unbounded_gfx950.toml", "tokens=21"),
 ];
 
+#[cfg(feature = "llvm")]
 #[test]
-fn every_mutant_is_caught_or_shown_redundant() {
+fn every_mutant_of_llvms_code_is_caught_or_shown_redundant() {
+    assert_proved(Backend::Llvm);
+}
+
+#[test]
+fn every_mutant_of_the_gcn_back_ends_code_is_caught_or_shown_redundant() {
+    assert_proved(Backend::Gcn);
+}
+
+fn assert_proved(backend: Backend) {
     let mut unexplained = Vec::new();
     let (mut n_dependency_waits, mut n_pitches) = (0, 0);
     for (file, sizes) in SAMPLE {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/library").join(file);
         let spec = pipeline::legal_spec(&path).unwrap();
-        let proof = prove_spec(&spec, &[sizes]).unwrap().unwrap();
+        let proof = prove_spec(&spec, backend, &[sizes]).unwrap().unwrap();
         println!(
             "{file}: {} mutants, {} caught, {} redundant",
             proof.verdicts.len(),

@@ -7,18 +7,23 @@ use runtime::{Device, EmulatedDevice, run_plan};
 use specs::{LaunchPlan, Spec, StatusWord};
 
 use super::{MutationError, Proof, Run, prove};
+use crate::backend::Backend;
 use crate::error::CliError;
 use crate::pipeline;
 
 /// Wave instructions of one launch: a mutant that runs away is a fault.
 const INSTRUCTION_LIMIT: u64 = 5_000_000;
 
-/// Proves the kernel of a legal spec on the problem of these sizes, as `wavesmith run` takes them.
+/// Proves the kernel that a back end makes of a legal spec, on the problem of these sizes, as `wavesmith run` takes them.
 ///
 /// # Errors
 /// Any error of the path to the code object, or what keeps the kernel from having mutants.
-pub fn prove_spec(spec: &Spec, sizes: &[&str]) -> Result<Result<Proof, MutationError>, CliError> {
-    let code_object = pipeline::compile(spec)?.code_object;
+pub fn prove_spec(
+    spec: &Spec,
+    backend: Backend,
+    sizes: &[&str],
+) -> Result<Result<Proof, MutationError>, CliError> {
+    let code_object = backend.code_object(spec)?;
     let problem = spec.problem(sizes)?;
     let sample = Sample { gates: GateRange::Mixed, seed: 1 };
     let inputs = Case::generate(spec, &problem, &sample)?.tensors()?;

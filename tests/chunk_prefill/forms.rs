@@ -7,6 +7,7 @@ use oracle::prefill::serial;
 use oracle::{GateInput, Stored};
 use specs::chunk::{Accuracy, BetaForm, TokenLayout};
 use specs::{Dtype, Family, KernelKind, StateLayout, StatusBit, StatusWord};
+use wavesmith::backend::Backend;
 
 use super::case::{Case, KDA, Raw, everywhere, judge, measure, modelled};
 use super::launch::{prove, run, run_fused};
@@ -196,15 +197,18 @@ fn shares_of(case: &Case) {
     }
 }
 
-/// A sample of what `benches/mutation.rs` proves of all three kernels: a small fused one, over a chunk and a tail.
+/// A sample of what `benches/mutation.rs` proves of all three kernels: a small fused one, over a chunk and a tail, as
+/// both back ends make it.
 /// `tests/mutation.rs` has a tile and a scan kernel.
 #[test]
 fn mutants_are_caught_or_shown_redundant() {
     let small = Case { family: Family::Gdn, chunk: 16, head_k: 64, value_heads: 1, ..KDA };
     let problem = small.problem(&[0, 21], GatePattern::Random(-0.5), (0.0, 1.0));
-    let proof = prove(&small, &problem, KernelKind::ChunkFused);
-    println!("{} mutants, {} caught", proof.verdicts.len(), proof.caught());
-    assert!(proof.caught() > 0);
-    let survivors: Vec<_> = proof.survivors().collect();
-    assert!(survivors.is_empty(), "nothing explains {survivors:?}");
+    for backend in [Backend::Llvm, Backend::Gcn] {
+        let proof = prove(&small, &problem, KernelKind::ChunkFused, backend);
+        println!("{backend:?}: {} mutants, {} caught", proof.verdicts.len(), proof.caught());
+        assert!(proof.caught() > 0);
+        let survivors: Vec<_> = proof.survivors().collect();
+        assert!(survivors.is_empty(), "{backend:?}: nothing explains {survivors:?}");
+    }
 }

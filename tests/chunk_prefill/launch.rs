@@ -10,6 +10,7 @@ use oracle::{GateInput, Stored};
 use runtime::{Arg, Buffer, BufferAccess, BufferRequest, Device, EmulatedDevice, Fill, LaunchDims};
 use specs::chunk::TokenLayout;
 use specs::{ChunkSpec, Dtype, KernelKind, StatusWord};
+use wavesmith::backend::Backend;
 use wavesmith::mutation::Proof;
 
 use crate::case::Case;
@@ -329,7 +330,7 @@ impl Bench {
 }
 
 /// Mutation proof of one kernel: a mutant runs in the kernel's place, after what it needs.
-pub fn prove(case: &Case, problem: &Problem, of: KernelKind) -> Proof {
+pub fn prove(case: &Case, problem: &Problem, of: KernelKind, backend: Backend) -> Proof {
     let build = |spec| kernels::build_chunk(&spec).expect("it builds");
     let tile = build(ChunkSpec::Tile(case.tile()));
     let kernel = match of {
@@ -339,7 +340,8 @@ pub fn prove(case: &Case, problem: &Problem, of: KernelKind) -> Proof {
         other => panic!("{other} is no prefill kernel"),
     };
     let case = Case { counted: true, ..*case };
-    let proof = wavesmith::mutation::prove(&object(&kernel), &kernel.name, |bytes| {
+    let code_object = backend.compile(&kernel).expect("it compiles");
+    let proof = wavesmith::mutation::prove(&code_object, &kernel.name, |bytes| {
         let (mut bench, table, sequences) = prepare(&case, problem);
         let (n_chunks, heads) = (table.len() as u32 / 4, case.value_heads);
         let tensors = stage_tensors(&case, problem);
