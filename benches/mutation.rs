@@ -14,8 +14,8 @@ mod launch;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
 use case::{Case, KDA};
+use clap::{Parser, ValueEnum};
 use oracle::inputs::GatePattern;
 use specs::chunk::Accuracy;
 use specs::registry::LIBRARY;

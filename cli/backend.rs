@@ -14,13 +14,14 @@ use crate::{files, pipeline};
 /// A hash of the source of everything between kernel IR and code object, made when this program was built.
 const SOURCES: &str = env!("WAVESMITH_BACKEND_SOURCES");
 
-/// The back ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// The back ends. Every verb takes the default one, unless its goal is LLVM's artefacts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
+    /// The GCN back end, in pure Rust: needs no LLVM
+    #[default]
+    Gcn,
     /// LLVM, in its worker process
     Llvm,
-    /// The GCN back end, in pure Rust
-    Gcn,
 }
 
 /// What made a code object.

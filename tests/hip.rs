@@ -32,8 +32,8 @@ fn wavesmith(args: &[&str], target: &str) -> Output {
         .unwrap()
 }
 
-fn run(specs: &[&str], target: &str, device: &str) -> Value {
-    let args = [&["run"], specs, &["--device", device, "--json"]].concat();
+fn run(specs: &[&str], target: &str, [device, backend]: [&str; 2]) -> Value {
+    let args = [&["run"], specs, &["--device", device, "--backend", backend, "--json"]].concat();
     let output = wavesmith(&args, target);
     let complaints = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{specs:?} on {device}: {complaints}");
@@ -51,8 +51,10 @@ fn bits(report: &Value) -> Vec<(String, String)> {
 
 #[test]
 fn both_devices_give_the_same_bits() {
-    for (specs, target) in JOBS {
-        let (emulated, hip) = (run(specs, target, "emulated"), run(specs, target, "hip"));
+    let jobs = JOBS.iter().flat_map(|job| ["gcn", "llvm"].map(|backend| (*job, backend)));
+    for ((specs, target), backend) in jobs {
+        let on = |device| run(specs, target, [device, backend]);
+        let (emulated, hip) = (on("emulated"), on("hip"));
         assert_eq!(bits(&emulated), bits(&hip), "{specs:?}");
         assert_eq!(emulated["status"], hip["status"], "{specs:?}");
         assert!(!bits(&hip).is_empty() && hip["passed"] == true && hip["compared"] == true);
@@ -92,7 +94,7 @@ fn qualify_says_emulated_and_refuses_another_target() {
         // The kernels that read LDS at several distances ran all the same; what they read is no time.
         let banks = report["calibration"][3]["why"].as_str().unwrap();
         assert!(banks.contains("ran to their end") && banks.contains("keeps no time"));
-        assert_eq!(report["toolchain"]["backend"], "llvm");
+        assert_eq!(report["toolchain"]["backend"], "gcn");
     }
     let text = wavesmith(&["qualify", "--kernels", "conv_step_width8"], "gfx1100");
     let words = String::from_utf8_lossy(&text.stdout);
@@ -204,7 +206,7 @@ fn qualify_names_a_part_that_no_spec_has() {
 
 #[test]
 fn qualify_takes_code_objects_of_the_gcn_back_end_and_lists_what_it_refuses() {
-    let args = ["qualify", "--backend", "gcn", "--kernels", "gdn_recurrent", "--json"];
+    let args = ["qualify", "--kernels", "gdn_recurrent", "--json"];
     let asked = wavesmith(&args, "gfx1100");
     let report: Value = serde_json::from_slice(&asked.stdout).unwrap();
     assert_eq!(report["toolchain"]["backend"], "gcn");

@@ -34,14 +34,24 @@ fn text_with(folder: &Path, name: &str, target: &str, instructions: &str) -> Pat
     path
 }
 
+#[cfg(feature = "llvm")]
 #[test]
-fn every_library_spec_is_clean() {
+fn every_library_spec_by_llvm_is_clean() {
+    assert_library_is_clean("llvm");
+}
+
+#[test]
+fn every_library_spec_by_the_gcn_back_end_is_clean() {
+    assert_library_is_clean("gcn");
+}
+
+fn assert_library_is_clean(backend: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/library");
     let specs: Vec<String> = std::fs::read_dir(folder)
         .expect("committed")
         .map(|entry| entry.expect("readable").path().display().to_string())
         .collect();
-    let mut args = vec!["--json"];
+    let mut args = vec!["--json", "--backend", backend];
     args.extend(specs.iter().map(String::as_str));
     let output = lint(&args);
     assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));

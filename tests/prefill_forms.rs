@@ -168,7 +168,9 @@ const FUSED: &str = "gdn_chunk_fused_bf16_gfx950.toml";
 fn every_layout_runs_and_gives_the_same_bits() {
     let files = Files::new();
     let hashes = |report: &Value| ["o", "ht"].map(|name| report["outputs"][name]["sha256"].clone());
-    for varlen in ["false", "true"] {
+    for (varlen, backend) in
+        [("false", "gcn"), ("true", "gcn"), ("false", "llvm"), ("true", "llvm")]
+    {
         let sizes = if varlen == "true" { "lengths=33,0,5" } else { "tokens=35" };
         let batch = if varlen == "true" { sizes } else { "batch=2" };
         let of = |layout: &'static str, more: &[&str]| {
@@ -186,7 +188,7 @@ fn every_layout_runs_and_gives_the_same_bits() {
             if batch != sizes[1] {
                 sizes.extend(["--problem", batch]);
             }
-            let sizes = [&sizes, more].concat();
+            let sizes = [&sizes, more, &["--backend", backend]].concat();
             let split = ends(&[&["run", &split[0], &split[1]], &sizes[..]].concat(), 0);
             [split, ends(&[&["run", &fused], &sizes[..]].concat(), 0)]
         };
@@ -256,9 +258,11 @@ fn the_status_word_is_read_and_judged() {
     {
         let split = [files.spec(TILE, &tile_keys(bound)), files.spec(SCAN, &keys(bound))];
         let fused = files.spec(FUSED, &tile_keys(bound));
-        for specs in [&split[..], &[fused]] {
+        let jobs = [&split[..], &[fused]];
+        for (specs, backend) in jobs.iter().flat_map(|job| ["gcn", "llvm"].map(|by| (job, by))) {
             let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
-            let report = ends(&[&["run"], &specs[..], &["--problem", "tokens=33"]].concat(), code);
+            let options = ["--problem", "tokens=33", "--backend", backend];
+            let report = ends(&[&["run"], &specs[..], &options].concat(), code);
             assert_eq!(report["status"]["reported"], reported, "{specs:?}");
             let word = if code == 0 { "0x00000000" } else { "0x00000010" };
             assert_eq!(report["status"]["word"], word);

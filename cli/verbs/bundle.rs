@@ -22,7 +22,7 @@ pub struct Args {
     #[arg(short, long, value_name = "DIR", required = true)]
     output: Option<PathBuf>,
     /// Back end that makes the code
-    #[arg(long, value_enum, default_value_t = Backend::Llvm)]
+    #[arg(long, value_enum, default_value_t = Backend::default())]
     backend: Backend,
     /// Do not run each kernel on the emulator first; the manifest then has no evidence of that
     #[arg(long)]

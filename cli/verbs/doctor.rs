@@ -99,18 +99,18 @@ fn examine() -> Health {
             health.linker = Some(found.toolchain.lld);
             match found.toolchain.lld_version {
                 Ok(version) => health.linker_version = Some(version),
-                Err(why) => health.missing.push(Missing {
+                Err(why) => health.optional.push(Missing {
                     what: "linker",
                     why,
-                    cost: "the LLVM back end cannot make code objects",
+                    cost: "--backend llvm and golden cannot make code objects by LLVM",
                 }),
             }
         }
-        Err(cause) => health.missing.push(Missing {
+        Err(cause) => health.optional.push(Missing {
             what: "LLVM worker",
             why: cause.to_string(),
-            cost: "run, emit and golden lack their default back end; --backend gcn of run, emit and bundle works, as do check, \
-                   list, inspect and disasm",
+            cost: "--backend llvm, lint of assembly text, qualify and golden bless do not work, golden check compares what the GCN \
+                   back end makes and no more; everything else works",
         }),
     }
     examine_hip(&mut health);

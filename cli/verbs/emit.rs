@@ -17,9 +17,9 @@ pub struct Args {
     /// Which artefact
     #[arg(long, value_enum)]
     format: Format,
-    /// Back end that makes it
-    #[arg(long, value_enum, default_value_t = Backend::Llvm)]
-    backend: Backend,
+    /// Back end that makes asm and hsaco [default: gcn]
+    #[arg(long, value_enum)]
+    backend: Option<Backend>,
     /// Append the source line of every statement (only with --format ir)
     #[arg(long)]
     locations: bool,
@@ -56,8 +56,8 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
             print(&kernel).into_bytes()
         }
         Format::LlvmIr => pipeline::compile(&spec)?.llvm_ir.into_bytes(),
-        Format::Asm => args.backend.assembly(&spec)?.into_bytes(),
-        Format::Hsaco => args.backend.code_object(&spec)?,
+        Format::Asm => args.backend.unwrap_or_default().assembly(&spec)?.into_bytes(),
+        Format::Hsaco => args.backend.unwrap_or_default().code_object(&spec)?,
     };
     if args.output.as_os_str() == "-" {
         report::bytes(&bytes)?;
@@ -92,7 +92,7 @@ fn refuse_senseless(args: &Args, json: bool) -> Result<(), CliError> {
     let to_stdout = args.output.as_os_str() == "-";
     let refusal = if args.locations && args.format != Format::Ir {
         "--locations goes with --format ir only: the other artefacts carry no source lines"
-    } else if args.format == Format::LlvmIr && args.backend == Backend::Gcn {
+    } else if args.format == Format::LlvmIr && args.backend == Some(Backend::Gcn) {
         "--backend gcn makes no LLVM IR: leave it out, or ask for ir, asm or hsaco"
     } else if to_stdout && args.format == Format::Hsaco {
         "a code object is not text: name a file with -o PATH"

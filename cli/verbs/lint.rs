@@ -9,6 +9,7 @@ use emulator::lint::{KernelLint, lint};
 use isa::Target;
 use serde::Serialize;
 
+use crate::backend::Backend;
 use crate::error::{CliError, Outcome};
 use crate::{files, pipeline, report};
 
@@ -21,6 +22,9 @@ pub struct Args {
     /// Target of assembly texts that do not name it in `.amdgcn_target`
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
+    /// Back end that makes the code of spec files
+    #[arg(long, value_enum, default_value_t = Backend::default())]
+    backend: Backend,
 }
 
 /// What was found in one file.
@@ -47,8 +51,11 @@ struct Document<'l> {
 /// What cannot be read, compiled or assembled.
 pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     let target = args.target.as_deref().map(str::parse::<Target>).transpose()?;
-    let linted: Vec<Linted> =
-        args.files.iter().map(|file| linted(file, target)).collect::<Result<_, _>>()?;
+    let linted: Vec<Linted> = args
+        .files
+        .iter()
+        .map(|file| linted(file, target, args.backend))
+        .collect::<Result<_, _>>()?;
     let kernels = || linted.iter().flat_map(|linted| &linted.kernels);
     // Nothing looked at is nothing proved.
     let has_kernels = linted.iter().all(|linted| !linted.kernels.is_empty());
@@ -62,18 +69,18 @@ pub fn run(args: &Args, json: bool) -> Result<Outcome, CliError> {
     Ok(Outcome::right_if(passed))
 }
 
-fn linted(file: &Path, target: Option<Target>) -> Result<Linted, CliError> {
+fn linted(file: &Path, target: Option<Target>, backend: Backend) -> Result<Linted, CliError> {
     let name = file.display().to_string();
-    let bytes = code_object(file, target)?;
+    let bytes = code_object(file, target, backend)?;
     let object = CodeObject::parse(&bytes)
         .map_err(|source| CliError::CodeObject { file: name.clone(), source })?;
     Ok(Linted { file: name, target: object.target.name(), kernels: lint(&object) })
 }
 
 /// The code object that a file is, or that is made from it.
-fn code_object(file: &Path, target: Option<Target>) -> Result<Vec<u8>, CliError> {
+fn code_object(file: &Path, target: Option<Target>, backend: Backend) -> Result<Vec<u8>, CliError> {
     if file.extension().is_some_and(|extension| extension == "toml") {
-        return Ok(pipeline::compile(&pipeline::legal_spec(file)?)?.code_object);
+        return backend.code_object(&pipeline::legal_spec(file)?);
     }
     let bytes = files::read(file, "a code object or assembly text", MAX_IMAGE_BYTES)?;
     if bytes.starts_with(b"\x7fELF") {

@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["specs", "with", "output", "object"])]
     list: bool,
     /// Back end that makes the code
-    #[arg(long, value_enum, default_value_t = Backend::Llvm)]
+    #[arg(long, value_enum, default_value_t = Backend::default())]
     backend: Backend,
     /// A parameter of the problem of the emulated runs, such as tokens=64, as `run` takes it; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]

@@ -21,7 +21,7 @@ pub struct Args {
     #[arg(long)]
     target: Option<Target>,
     /// Back end that makes the code of the library specs
-    #[arg(long, value_enum, default_value_t = Backend::Llvm)]
+    #[arg(long, value_enum, default_value_t = Backend::default())]
     backend: Backend,
     /// Only library specs whose file name contains this
     #[arg(long, value_name = "PART")]

@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(required = true, value_name = "SPEC|PROBLEM")]
     specs: Vec<PathBuf>,
     /// Back end that makes the code
-    #[arg(long, value_enum, default_value_t = Backend::Llvm)]
+    #[arg(long, value_enum, default_value_t = Backend::default())]
     backend: Backend,
     /// Device that runs it
     #[arg(long, value_enum, default_value_t = DeviceKind::Emulated)]

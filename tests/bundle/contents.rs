@@ -165,7 +165,7 @@ fn kernels_of_every_kind_keep_the_schema_and_their_calls_compile() {
         assert!(kernel.evidence.emulated.is_none());
         assert_eq!(
             (kernel.toolchain.backend.as_str(), kernel.toolchain.sources.len()),
-            ("llvm", 16)
+            ("gcn", 16)
         );
     }
     let [plan] = &manifest.plans[..] else { panic!("{:?}", manifest.plans) };
