@@ -83,11 +83,11 @@ impl<'k> Tile<'k, '_> {
         add_products(atom.zero_tile(m, m), &earlier, &later, spec.common.head_k)
     }
 
-    /// A product's run with what stays outside it: the shift of its factors, or inverse lengths and decays. Of a later
-    /// column, the difference of sums is cut off before it can overflow.
+    /// A product's run with the inverse lengths and decays that stay outside it. Of a later column, the difference of sums
+    /// is cut off before it can overflow.
     fn weighted(&self, later: &str, value: Expr<'k>, run: Run<'k>) -> Expr<'k> {
         if self.spec.tile.decay == DecayForm::FixedOffset {
-            return self.shifted(value, -2);
+            return value;
         }
         let lengths = [later, "k"].map(|name| self.lds.find(&format!("{name}_norm")));
         let lanes = value.ty().lanes();
@@ -104,15 +104,17 @@ impl<'k> Tile<'k, '_> {
         value * difference.min(0.0).exp2()
     }
 
-    /// Akk's run, times β, to T'.
+    /// Akk's run, times β, to T'. What takes the shift of its factors back is a factor of β, one number for all of the run.
     pub(crate) fn put_keys(&self, run: Run<'k>, value: Expr<'k>, on_diagonal: bool) {
-        let value = value * self.lds.view("beta").load((0, run.row));
+        let step = self.lds.view("beta").load((0, run.row));
+        let value = value * self.shifted(step, -2);
         let value = if on_diagonal { self.lower(run, value, true) } else { value };
         self.lds.view("m").store((run.row, run.column), value);
     }
 
-    /// Aqk's run to the stage.
+    /// Aqk's run to the stage, without the shift of its factors.
     pub(crate) fn put_queries(&self, run: Run<'k>, value: Expr<'k>, on_diagonal: bool) {
+        let value = self.shifted(value, -2);
         let value = if on_diagonal { self.lower(run, value, false) } else { value };
         self.to.aqk.store(Index::from(run.row), Index::from(run.column), value);
     }

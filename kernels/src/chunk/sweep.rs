@@ -9,17 +9,17 @@ use super::tile::{Keys, Tile};
 use super::{Operand, Rows};
 
 impl<'k> Tile<'k, '_> {
-    /// A gate a channel, two factors around one anchor: two exponentials an element, from keys and queries times the
-    /// shift. Everything else is a factor times a number of its channel, which takes the shift back.
+    /// A gate a channel, two factors around one anchor: two exponentials an element, which carry the shift. Everything else
+    /// is a factor times a number of its channel, which takes the shift back.
     pub(crate) fn sweep_factors(&self, rows: Rows<'k>, block: &Block<'k>, keys: &Keys<'k>) {
         let offset = self.spec.anchor_offset_log2().unwrap_or_default() as f32;
+        let shift = self.factor_shift_log2() as f32;
         let [start, rest] = ["start", "rest"].map(|name| self.lds.view(name).at(0));
         let gates = self.log_decays(rows, block);
         let sums = self.channel_sums(&gates, true, |channel, first, others| {
-            let (start_decay, rest_decay) =
-                (first.fma(LOG2_E, -offset).exp2(), others.fma(LOG2_E, offset).exp2());
-            start.store(channel, self.shifted(start_decay, -1));
-            rest.store(channel, self.shifted(rest_decay, -1));
+            // Alone with the shift, the decay up to the anchor could be subnormal, which `exp2` flushes.
+            start.store(channel, self.shifted(first.fma(LOG2_E, -offset).exp2(), -1));
+            rest.store(channel, others.fma(LOG2_E, offset - shift).exp2());
             self.to.dec.store((0, channel), ((first + others) * LOG2_E).exp2());
         });
         let column = self.blocks.column();
@@ -27,10 +27,11 @@ impl<'k> Tile<'k, '_> {
         let [x, y, xq] = ["x", "y", "xq"].map(|name| self.lds.operand(name));
         let mut turned = Vec::with_capacity(sums.len());
         for (row, sum) in (0..).zip(sums) {
-            let exponent = sum.fma(LOG2_E, offset);
-            let (up, down) = (exponent.exp2(), (-exponent).exp2());
+            let exponent = sum.fma(LOG2_E, offset + shift);
+            // Without a shift the same number, one instruction less.
+            let falling = if shift == 0.0 { -exponent } else { sum.fma(-LOG2_E, shift - offset) };
+            let (up, down) = (exponent.exp2(), falling.exp2());
             let (key, query) = (keys.key[row as usize], keys.query[row as usize]);
-            let (key, query) = (self.shifted(key, 1), self.shifted(query, 1));
             let (later, earlier, queries) = (key * up, key * down, query * up);
             let place = (self.blocks.first_row(), row);
             x.store(place, column, later);
@@ -45,10 +46,14 @@ impl<'k> Tile<'k, '_> {
 
     /// `value` times the shift of the factors to this power; a power of two.
     pub(crate) fn shifted(&self, value: Expr<'k>, power: i32) -> Expr<'k> {
-        match self.spec.tile.factor_shift_log2(self.spec.common.chunk) {
+        match self.factor_shift_log2() {
             0 => value,
             shift => value * 2f32.powi(shift as i32 * power),
         }
+    }
+
+    fn factor_shift_log2(&self) -> u32 {
+        self.spec.tile.factor_shift_log2(self.spec.common.chunk)
     }
 
     /// A gate a channel of any range: keys, queries and sums of gates to LDS for products by sub-chunks.

@@ -119,17 +119,19 @@ impl Rows {
     /// Akk and Aqk by two factors around one anchor.
     fn fixed_offset(&self, form: &Form) -> (Vec<f32>, Vec<f32>) {
         let n = self.len();
-        let exponent = |i, d| (self.sum(i, d) - self.sum(0, d)) + form.offset;
-        let shift = (1u32 << form.shift_log2.min(31)) as f32;
-        self.factored(form, shift, (0..n, 0..n), exponent, |j, d| -exponent(j, d))
+        let shift = form.shift_log2 as f32;
+        let since_first = |i, d| self.sum(i, d) - self.sum(0, d);
+        let up = |i, d| since_first(i, d) + (form.offset + shift);
+        let down = |j, d| (shift - form.offset) - since_first(j, d);
+        self.factored(form, form.shift_log2, (0..n, 0..n), up, down)
     }
 
-    /// Products of `rows` with `columns` by factors of these exponents, each times `shift`, a power of two that the
-    /// products lose again: Akk, Aqk.
+    /// Products of `rows` with `columns` by factors of these exponents, which hold a power of two that the products lose
+    /// again: Akk, Aqk.
     fn factored(
         &self,
         form: &Form,
-        shift: f32,
+        shift_log2: u32,
         (rows, columns): (std::ops::Range<usize>, std::ops::Range<usize>),
         up: impl Fn(usize, usize) -> f32,
         down: impl Fn(usize, usize) -> f32,
@@ -139,14 +141,14 @@ impl Rows {
             let channels = 0..self.head_k;
             range.clone().flat_map(move |row| channels.clone().map(move |d| (row, d)))
         };
-        let x = every(&rows).map(|(i, d)| self.key(i, d) * shift * exp2(up(i, d)));
-        let xq = every(&rows).map(|(i, d)| self.query(i, d) * shift * exp2(up(i, d)));
-        let y = every(&columns).map(|(j, d)| self.key(j, d) * shift * exp2(down(j, d)));
+        let x = every(&rows).map(|(i, d)| self.key(i, d) * exp2(up(i, d)));
+        let xq = every(&rows).map(|(i, d)| self.query(i, d) * exp2(up(i, d)));
+        let y = every(&columns).map(|(j, d)| self.key(j, d) * exp2(down(j, d)));
         let y = Operand::new(rounding, y);
         let product = |x: Operand| {
             let mut c = vec![0.0; rows.len() * columns.len()];
             accumulate(&mut c, &x, &y, self.head_k);
-            c.iter_mut().for_each(|sum| *sum /= shift * shift);
+            c.iter_mut().for_each(|sum| *sum *= 2f32.powi(-2 * shift_log2 as i32));
             c
         };
         (product(Operand::new(rounding, x)), product(Operand::new(rounding, xq)))
@@ -160,7 +162,7 @@ impl Rows {
             let rows = first..n.min(first + SUB_CHUNK);
             let up = |i, d| self.sum(i, d) - self.sum(first, d);
             let down = |j, d| self.sum(first, d) - self.sum(j, d);
-            let (kk, qk) = self.factored(form, 1.0, (rows.clone(), 0..first), up, down);
+            let (kk, qk) = self.factored(form, 0, (rows.clone(), 0..first), up, down);
             for i in rows {
                 let block = (i - first) * first..(i - first + 1) * first;
                 akk[i * n..i * n + first].copy_from_slice(&kk[block.clone()]);
