@@ -53,7 +53,7 @@ pub const DECODE_STEP: &[Rule<DecodeStepSpec>] = &[
 ];
 
 pub use chunk::{CHUNK_FUSED, CHUNK_SCAN, CHUNK_SPLIT, CHUNK_TILE, PREFILL_PROBLEM};
-pub(crate) use chunk::{OF_PROBLEM_SCANS, OF_PROBLEM_TILES};
+pub(crate) use chunk::{OF_PROBLEM_SCANS, OF_PROBLEM_TILES, plain_limit};
 
 /// The rules of the conv step.
 pub const CONV_STEP: &[Rule<ConvStepSpec>] = &[

@@ -10,7 +10,6 @@ use crate::chunk::{
     Accuracy, AccuracyKind, BetaForm, ChunkCommon, ChunkGate, ChunkGateKind, ChunkSpec, DecayForm,
     KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, ScanPart, Split, TilePart,
 };
-use crate::decode_step::Family;
 use crate::job::Job;
 use crate::rule::Violation;
 use crate::rules;
@@ -21,11 +20,6 @@ const LEAST_ATOM: u32 = 16;
 
 /// Waves of every tile kernel.
 const TILE_WAVES: u32 = 4;
-
-/// Channels of a key from which, and rows of a chunk to which, plain bf16 keeps its limits whatever the step sizes are
-/// (`docs/kernels/kda.md`, *Accuracy forms*).
-const PLAIN_CHANNELS: u32 = 128;
-const PLAIN_ROWS: u32 = 32;
 
 /// What counts for gates without a bound: kernels that take any take those below as this, whose decay is 0 in f32 too.
 const UNBOUNDED_NATS: f32 = -128.0;
@@ -179,22 +173,13 @@ impl Candidate {
         unbounded.then(|| capability("value_bound", &"none", takes.to_owned()))
     }
 
-    /// One bf16 an operand keeps the limit of the state with step sizes to 2 unless two of these amplify its roundings: one gate
-    /// a head, few channels of a key, long chunks.
+    /// One bf16 an operand, and step sizes that may be above 1 where it does not hold them.
     fn large_steps(&self, request: &PrefillRequest) -> Option<Reason> {
-        let amplified = [
-            self.families.contains(&Family::Gdn),
-            request.head_k < PLAIN_CHANNELS,
-            self.chunk > PLAIN_ROWS,
-        ];
-        let is_beyond = amplified.into_iter().filter(|amplified| *amplified).count() > 1;
-        let is_plain = self.accuracy == AccuracyKind::Bf16;
-        (is_plain && is_beyond && request.beta != BetaForm::Sigmoid).then(|| {
-            let takes = format!(
-                "sigmoid, with two of one gate a head, head_k below {PLAIN_CHANNELS} and chunks above {PLAIN_ROWS}: step sizes above 1 put the state up to 4.2e-3 from float64, its limit is 3.6e-3"
-            );
-            capability("beta", &request.beta, takes)
-        })
+        if self.accuracy != AccuracyKind::Bf16 || request.beta == BetaForm::Sigmoid {
+            return None;
+        }
+        let takes = rules::plain_limit(request.family, request.head_k, self.chunk)?;
+        Some(capability("beta", &request.beta, takes))
     }
 
     /// Its kernels for a problem with so many workgroups a value head.

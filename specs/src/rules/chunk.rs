@@ -7,6 +7,7 @@ mod chunk_length;
 mod decay_form;
 mod gate_range;
 mod groups_per_cu;
+mod large_steps;
 mod lds_bytes;
 mod lds_pitch;
 mod matrix_atoms;
@@ -17,6 +18,8 @@ mod split_pair;
 mod value_bound;
 mod value_panels;
 mod value_splits;
+
+pub(crate) use large_steps::plain_limit;
 
 use super::{
     gate_lower_bound, grid_size, head_groups, sizes, wave_count, wave_width, workgroup_size,
@@ -43,6 +46,7 @@ pub const CHUNK_TILE: &[Rule<KdaTileSpec>] = &[
     decay_form::rule(),
     gate_range::rule(),
     value_bound::rule(),
+    large_steps::rule(),
     matrix_atoms::rule(),
     solve_blocks::rule(),
     wave_count::rule(),
@@ -86,6 +90,7 @@ pub const CHUNK_FUSED: &[Rule<KdaChunkFusedSpec>] = &[
     decay_form::rule(),
     gate_range::rule(),
     value_bound::rule(),
+    large_steps::rule(),
     value_splits::rule(),
     matrix_atoms::rule(),
     solve_blocks::rule(),
