@@ -8,7 +8,7 @@ use wavesmith::pipeline;
 
 /// One of each family, state layout and reduction, and both targets of the first; kernels of chunked prefill in every form and
 /// layout, another in `tests/chunk_prefill/`; the sizes of their problems. Spec files by their place from the library.
-const SAMPLE: [(&str, &str); 19] = [
+const SAMPLE: [(&str, &str); 20] = [
     ("kda_decode_gfx950.toml", "batch=1"),
     ("kda_decode_gfx1100.toml", "batch=1"),
     ("gdn_decode_v_first_gfx1100.toml", "batch=1"),
@@ -24,6 +24,7 @@ const SAMPLE: [(&str, &str); 19] = [
     ("../../tests/data/specs/kda_varlen_tile_gfx950.toml", "lengths=21"),
     ("../../tests/data/specs/kda_varlen_scan_gfx950.toml", "lengths=33"),
     ("gdn_chunk_tile_f16_gfx950.toml", "tokens=21"),
+    ("gdn_chunk_scan_strided_gfx950.toml", "tokens=33"),
     ("kda_chunk_fused_checked_gfx950.toml", "tokens=33"),
     ("gdn_chunk_fused_head_major_gfx950.toml", "lengths=33"),
     ("gdn_chunk_tile_c64_gfx950.toml", "tokens=21"),

@@ -1,8 +1,9 @@
 //! The mutants of a code object: which instructions are changed, and how.
 //!
 //! What is deleted is replaced by no-ops of the same size, so that nothing else moves. A no-op itself
-//! cannot be replaced by one, which would keep a wait state: it goes to the beginning of its basic block, and
-//! what stood between moves towards what follows.
+//! cannot be replaced by one, which would keep a wait state: it changes places with the instruction behind it, which
+//! so moves towards everything before. Where that one may not move, the no-op goes to the beginning of its basic block,
+//! and what stood between moves towards what follows.
 
 mod pitch;
 
@@ -315,7 +316,7 @@ impl<'f> Original<'f> {
         (1..=index).rev().find(|index| !is_inside(*index)).unwrap_or(0)
     }
 
-    /// One state less, and none at all: a last one goes to the beginning of the basic block.
+    /// One state less, and none at all.
     fn shorter_nop(&self, index: usize) -> Vec<(Change, Vec<u8>)> {
         let place = &self.places[index];
         let from = u32::from(self.immediate(place)) + 1;
@@ -325,15 +326,46 @@ impl<'f> Original<'f> {
             changes
                 .push((Change::Nop { from, to: from - 1 }, self.with_immediate(place, immediate)));
         }
-        let start = self.places[self.block_start(index)].bytes.start;
-        if start < place.bytes.start {
-            let mut file = self.file.to_vec();
-            let moved = self.offset + start..self.offset + place.bytes.start;
-            file[moved.start..moved.start + NOP.len()].copy_from_slice(&NOP);
-            file[moved.start + NOP.len()..moved.end + NOP.len()].copy_from_slice(&self.file[moved]);
-            changes.push((Change::Nop { from, to: 0 }, file));
-        }
+        let moved = self.nop_behind_next(index).or_else(|| self.nop_at_block_start(index));
+        changes.extend(moved.map(|file| (Change::Nop { from, to: 0 }, file)));
         changes
+    }
+
+    /// The file with a no-op behind the instruction for which it waits, of which it keeps one state. None where that
+    /// instruction cannot move: no branch may lead to it, and it may not end the block. What made it wait may stand in an
+    /// earlier block.
+    fn nop_behind_next(&self, index: usize) -> Option<Vec<u8>> {
+        let behind = self.places.get(index + 1..)?.iter();
+        let no_ops = behind.take_while(|place| place.inst.op == Op::Control(Control::SNop));
+        let next = index + 1 + no_ops.count();
+        let is_fixed = |index: usize| self.targets.contains(&self.places[index].bytes.start);
+        let last = self.places.get(next)?;
+        if ends_block(last) || (index + 1..=next).any(is_fixed) {
+            return None;
+        }
+        let of_nop = &self.places[index].bytes;
+        Some(self.with_nop_moved(
+            of_nop.end..last.bytes.end,
+            of_nop.start,
+            last.bytes.end - NOP.len(),
+        ))
+    }
+
+    /// The file with a no-op at the beginning of its block, unless it stands there.
+    fn nop_at_block_start(&self, index: usize) -> Option<Vec<u8>> {
+        let start = self.places[self.block_start(index)].bytes.start;
+        let end = self.places[index].bytes.start;
+        (start < end).then(|| self.with_nop_moved(start..end, start + NOP.len(), start))
+    }
+
+    /// The file with `moved` bytes of the code at another place, and a no-op of one state.
+    fn with_nop_moved(&self, moved: Range<usize>, to: usize, nop: usize) -> Vec<u8> {
+        let mut file = self.file.to_vec();
+        let length = moved.len();
+        let moved = &self.file[self.offset + moved.start..self.offset + moved.end];
+        file[self.offset + to..self.offset + to + length].copy_from_slice(moved);
+        file[self.offset + nop..self.offset + nop + NOP.len()].copy_from_slice(&NOP);
+        file
     }
 }
 
