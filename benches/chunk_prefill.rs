@@ -98,8 +98,13 @@ fn line(case: &Case, most_beta: f64) -> Line {
         }
         for range in GateRange::ALL {
             let beta = if most_beta > 1.0 { BetaForm::TwiceSigmoid } else { BetaForm::Sigmoid };
-            let raw = Some(Raw { range, dt_bias: true, beta });
-            line.add(&Case { raw, ..*case }, ends, GatePattern::Constant(0.0), (-2.0, 2.0));
+            let raw = |beta| Case { raw: Some(Raw { range, dt_bias: true, beta }), ..*case };
+            // Where rules refuse step sizes that the kernel doubles, they are given.
+            let (case, steps) = match raw(beta) {
+                case if case.tile().check().is_empty() => (case, (-2.0, 2.0)),
+                _ => (raw(BetaForm::Given), (0.0, most_beta)),
+            };
+            line.add(&case, ends, GatePattern::Constant(0.0), steps);
         }
     }
     line
