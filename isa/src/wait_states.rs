@@ -252,6 +252,8 @@ pub enum Consumer {
     LoadToLds,
     /// `s_sendmsg` reads M0.
     Sendmsg,
+    /// `s_movrel*` finds its registers by M0.
+    MoveRelative,
 }
 
 /// What makes a pair safe.
@@ -291,7 +293,7 @@ const fn states(producer: Producer, consumer: Consumer, states: u32) -> Row {
 /// S_WAITCNT_DEPCTR with VA_VDST of 0 and no other wait.
 const VA_VDST_0: u16 = 0x0f9f;
 
-const GFX950: [Row; 35] = [
+const GFX950: [Row; 36] = [
     states(Producer::ValuVgpr, Consumer::MatrixFactor, 2),
     states(Producer::ValuVgpr, Consumer::MatrixAddend, 2),
     states(Producer::AccvgprWrite, Consumer::MatrixAddend, 2),
@@ -327,6 +329,7 @@ const GFX950: [Row; 35] = [
     states(Producer::Setreg, Consumer::Setreg, 2),
     states(Producer::SaluM0, Consumer::LoadToLds, 1),
     states(Producer::SaluM0, Consumer::Sendmsg, 1),
+    states(Producer::SaluM0, Consumer::MoveRelative, 1),
 ];
 
 const GFX1100: [Row; 5] = [

@@ -223,6 +223,9 @@ fn pair(line: &Line) -> Option<(Producer, Consumer)> {
         ("s_setreg", "s_setreg same reg") => (Producer::Setreg, Consumer::Setreg),
         ("s_setreg", "s_getreg same reg" | "s_getreg") => (Producer::Setreg, Consumer::Getreg),
         ("SALU write M0", "s_sendmsg") => (Producer::SaluM0, Consumer::Sendmsg),
+        ("SALU write M0", "s_movrels/s_movreld b32/b64") => {
+            (Producer::SaluM0, Consumer::MoveRelative)
+        }
         ("SALU write M0", _) => (Producer::SaluM0, Consumer::LoadToLds),
         ("WMMA D", "WMMA SrcA=D") => (Producer::Wmma, Consumer::WmmaFactor),
         ("WMMA D", "WMMA SrcC=D") => (Producer::Wmma, Consumer::WmmaAddend),

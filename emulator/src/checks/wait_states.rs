@@ -161,6 +161,7 @@ fn later(later: Later) -> &'static str {
             Consumer::Setreg => "written again",
             Consumer::LoadToLds => "read by a load to LDS",
             Consumer::Sendmsg => "read by s_sendmsg",
+            Consumer::MoveRelative => "read by a move of the register that it names",
         },
     }
 }

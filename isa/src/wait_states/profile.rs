@@ -406,6 +406,11 @@ impl Profile {
             (_, Op::Control(Control::SSendmsg | Control::SSendmsghalt)) => {
                 self.uses(Consumer::Sendmsg, Slots::M0);
             }
+            (Unit::Scalar, _)
+                if row.has(Effect::RelativeSource) || row.has(Effect::RelativeResult) =>
+            {
+                self.uses(Consumer::MoveRelative, Slots::M0);
+            }
             _ => {}
         }
         if unit == Unit::Vmem && (row.has(Effect::ReadsM0) || inst.mods.lds) {

@@ -301,6 +301,11 @@ pub const CASES: &[Case] = &[
         ('+', "v_mov_b32_e32 v9, v5", &[0x7e120305]),
         (' ', "s_set_gpr_idx_off", &[0xbf9c0000]),
     ]),
+    case("scalar_move_behind_the_write_of_m0", Found(Rule::MissingWaitStates), &[
+        (' ', "s_mov_b32 m0, 1", &[0xbefc0081]),
+        ('+', "s_nop 0", &[0xbf800000]),
+        (' ', "s_movrels_b32 s9, s5", &[0xbe892a05]),
+    ]),
     case("directed_rounding_of_an_approximation", Stopped("in a rounding mode other than to nearest even"), &[
         ('-', "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3", &[0xba000801, 0x00000003]),
         (' ', "v_exp_f32_e32 v5, v0", &[0x7e0a4100]),
