@@ -1,5 +1,8 @@
 //! Executing one wave: fetch, checks, meaning.
 
+#[cfg(test)]
+pub(crate) mod alone;
+
 use isa::Target;
 use isa::wait_states::History;
 

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 pub(super) mod tests;
+mod update;
 
 use isa::Target;
 use isa::table::{BufferAtomic, FlatAtomic, LdsAtomic};
@@ -12,15 +13,12 @@ use isa::table::{BufferAtomic, FlatAtomic, LdsAtomic};
 use crate::checks::{alignment, undefined};
 use crate::exec::{Exec, Outcome};
 use crate::fidelity::Bound::AtomicOrder;
-use crate::float::{self, FloatMode};
 use crate::operand::{Dest, Source, Span};
 use crate::prepare::Prepared;
 use crate::sem::Meaning::{self, Approximate, Exact};
 use crate::sem::access::{Space, undefined_mask};
 use crate::taint::Bits;
-
-/// The new value, of the old one and up to two data operands; its low bytes are stored.
-type Update = fn(FloatMode, u64, [u64; 2]) -> u64;
+use update::*;
 
 pub(crate) fn on_lds(op: LdsAtomic) -> Meaning {
     match op {
@@ -253,116 +251,6 @@ pub(crate) fn through_buffer(op: BufferAtomic) -> Meaning {
             Approximate(AtomicOrder, |x, i| x.buffer_atomic::<4>(i, Some(add_pairs_bf16)))
         }
     }
-}
-
-/// The first operand if the old value is the second one.
-fn compare_swap(_: FloatMode, old: u64, [new, compare]: [u64; 2]) -> u64 {
-    if old == compare { new } else { old }
-}
-
-fn add(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    old.wrapping_add(data)
-}
-
-fn sub(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    old.wrapping_sub(data)
-}
-
-/// The difference, or zero where it would be negative (RDNA3 ISA manual, `GLOBAL_ATOMIC_CSUB_U32`).
-fn clamped_sub(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    old.saturating_sub(data)
-}
-
-fn reverse_sub(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    data.wrapping_sub(old)
-}
-
-/// Counts up, from the limit on to zero.
-fn increment(_: FloatMode, old: u64, [limit, _]: [u64; 2]) -> u64 {
-    if old >= limit { 0 } else { old + 1 }
-}
-
-/// Counts down, from zero and from above the limit to the limit.
-fn decrement(_: FloatMode, old: u64, [limit, _]: [u64; 2]) -> u64 {
-    if old == 0 || old > limit { limit } else { old - 1 }
-}
-
-fn min_unsigned(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    old.min(data)
-}
-
-fn max_unsigned(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    old.max(data)
-}
-
-fn min_i32(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    if (old as u32).cast_signed() <= (data as u32).cast_signed() { old } else { data }
-}
-
-fn max_i32(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    if (old as u32).cast_signed() >= (data as u32).cast_signed() { old } else { data }
-}
-
-fn min_i64(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    old.cast_signed().min(data.cast_signed()).cast_unsigned()
-}
-
-fn max_i64(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    old.cast_signed().max(data.cast_signed()).cast_unsigned()
-}
-
-fn and(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    old & data
-}
-
-fn or(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    old | data
-}
-
-fn xor(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    old ^ data
-}
-
-/// Bits of the first operand are cleared, then those of the second set.
-fn masked_or(_: FloatMode, old: u64, [mask, bits]: [u64; 2]) -> u64 {
-    old & !mask | bits
-}
-
-fn add_f32(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    float::add32(old as u32, data as u32).into()
-}
-
-fn min_f32(mode: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    float::min32(mode, old as u32, data as u32).into()
-}
-
-fn max_f32(mode: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    float::max32(mode, old as u32, data as u32).into()
-}
-
-fn add_f64(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    float::add64(old, data)
-}
-
-fn min_f64(mode: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    float::min64(mode, old, data)
-}
-
-fn max_f64(mode: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    float::max64(mode, old, data)
-}
-
-fn add_pairs_f16(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    let sum =
-        |shift: u32| float::add16((old >> shift & 0xffff) as u32, (data >> shift & 0xffff) as u32);
-    u64::from(sum(0) & 0xffff | sum(16) << 16)
-}
-
-/// bfloat16 sums, rounded once: a binary32 sum of two of them is exact enough to be rounded again.
-fn add_pairs_bf16(_: FloatMode, old: u64, [data, _]: [u64; 2]) -> u64 {
-    let high = |bits: u64, shift: u32| ((bits >> shift & 0xffff) as u32) << 16;
-    let sum = |shift: u32| float::f32_to_bf16(float::add32(high(old, shift), high(data, shift)));
-    u64::from(sum(0) & 0xffff | sum(16) << 16)
 }
 
 impl Exec<'_> {

@@ -9,14 +9,12 @@ use isa::inst::{Inst, MAX_OPERANDS, Modifiers};
 use isa::table::{BufferAtomic, Counter, Field, FlatAtomic, LdsAtomic, Op, Ty};
 use isa::{Operand, Target};
 
-use crate::exec::Exec;
-use crate::finding::{Findings, Rule};
+use crate::exec::alone::{self, Around};
+use crate::finding::Rule;
 use crate::lds::Lds;
 use crate::machine::Options;
-use crate::memory::{Access, BufferId, Cursor, Memory};
+use crate::memory::{Access, BufferId, Memory};
 use crate::prepare::prepare;
-use crate::program::Program;
-use crate::report::Counts;
 use crate::scratch::Scratch;
 use crate::wave::{Wave, scalar};
 
@@ -139,26 +137,16 @@ impl Bench {
     }
 
     fn run(&mut self) -> Vec<Rule> {
-        let prepared = prepare(0, self.inst, self.target).expect("has a meaning");
-        let program = Program::new(self.target, 0, std::iter::empty());
-        let mut findings = Findings::default();
-        let mut exec = Exec {
-            wave: &mut self.wave,
+        let around = Around {
             memory: &mut self.memory,
             lds: &mut self.lds,
             scratch: &mut Scratch::new(0, 0),
-            findings: &mut findings,
-            races: &mut crate::checks::races::Races::default(),
-            counts: &mut Counts::default(),
             options: &Options::default(),
-            program: &program,
-            target: self.target,
-            kernel: "atomic",
-            workgroup: [0; 3],
-            cursor: Cursor::default(),
         };
-        (prepared.run)(&mut exec, &prepared).unwrap_or_else(|cause| panic!("{cause}"));
-        findings.into_parts().0.into_iter().map(|finding| finding.rule).collect()
+        let ran = alone::execute(&mut self.wave, around, self.target, self.inst);
+        let (outcome, found) = ran.expect("has a meaning");
+        outcome.unwrap_or_else(|cause| panic!("{cause}"));
+        found.into_iter().map(|finding| finding.rule).collect()
     }
 }
 

@@ -6,15 +6,11 @@ use isa::inst::{Inst, MAX_OPERANDS, Modifiers};
 use isa::table::{Buffer, Field, Smem};
 use isa::{Op, Operand, Target};
 
-use crate::exec::Exec;
+use crate::exec::alone::{self, Around};
 use crate::fault::Cause;
-use crate::finding::Findings;
 use crate::lds::Lds;
 use crate::machine::Options;
-use crate::memory::{Access, BufferId, Cursor, Memory};
-use crate::prepare::prepare;
-use crate::program::Program;
-use crate::report::Counts;
+use crate::memory::{Access, BufferId, Memory};
 use crate::scratch::Scratch;
 use crate::wave::{Wave, scalar};
 
@@ -114,26 +110,14 @@ impl Bench {
     }
 
     fn run(&mut self) -> Result<(), Box<Cause>> {
-        let prepared = prepare(0, self.inst, self.target).expect("has a meaning");
-        let program = Program::new(self.target, 0, std::iter::empty());
-        let mut findings = Findings::default();
-        let mut exec = Exec {
-            wave: &mut self.wave,
+        let around = Around {
             memory: &mut self.memory,
             lds: &mut self.lds,
             scratch: &mut Scratch::new(0, 0),
-            findings: &mut findings,
-            races: &mut crate::checks::races::Races::default(),
-            counts: &mut Counts::default(),
             options: &Options::default(),
-            program: &program,
-            target: self.target,
-            kernel: "buffer",
-            workgroup: [0; 3],
-            cursor: Cursor::default(),
         };
-        let outcome = (prepared.run)(&mut exec, &prepared);
-        let found = findings.into_parts().0;
+        let ran = alone::execute(&mut self.wave, around, self.target, self.inst);
+        let (outcome, found) = ran.expect("has a meaning");
         assert!(found.is_empty(), "{found:?}");
         outcome
     }

@@ -11,14 +11,10 @@ use isa::{Op, Operand, Target};
 
 use super::COMPILER_MODE;
 use super::lds_moves::MOVES;
-use crate::exec::Exec;
-use crate::finding::Findings;
+use crate::exec::alone::{self, Around};
 use crate::lds::Lds as LdsMemory;
 use crate::machine::Options;
-use crate::memory::{Access, BufferId, Cursor, Memory};
-use crate::prepare::prepare;
-use crate::program::Program;
-use crate::report::Counts;
+use crate::memory::{Access, BufferId, Memory};
 use crate::scratch::Scratch;
 use crate::wave::{Wave, scalar};
 
@@ -105,27 +101,15 @@ impl Bench {
     }
 
     fn run(&mut self) {
-        let prepared = prepare(0, self.inst, self.target).expect("has a meaning");
-        let program = Program::new(self.target, 0, std::iter::empty());
-        let mut findings = Findings::default();
-        let mut exec = Exec {
-            wave: &mut self.wave,
+        let around = Around {
             memory: &mut self.memory,
             lds: &mut self.lds,
             scratch: &mut self.scratch,
-            findings: &mut findings,
-            races: &mut crate::checks::races::Races::default(),
-            counts: &mut Counts::default(),
             options: &Options::default(),
-            program: &program,
-            target: self.target,
-            kernel: "memory",
-            workgroup: [0; 3],
-            cursor: Cursor::default(),
         };
-        (prepared.run)(&mut exec, &prepared)
-            .unwrap_or_else(|cause| panic!("{:?}: {cause}", self.inst.op));
-        let found = findings.into_parts().0;
+        let ran = alone::execute(&mut self.wave, around, self.target, self.inst);
+        let (outcome, found) = ran.expect("has a meaning");
+        outcome.unwrap_or_else(|cause| panic!("{:?}: {cause}", self.inst.op));
         assert!(found.is_empty(), "{:?}: {found:?}", self.inst.op);
     }
 

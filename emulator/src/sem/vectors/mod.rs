@@ -29,16 +29,16 @@ use isa::reg::SpecialReg;
 use isa::table::{Effect, Ty};
 use isa::{Op, Operand, Target};
 
+use crate::exec::alone::{self, Around};
 use crate::exec::{Exec, Outcome};
 use crate::fault::Cause;
-use crate::finding::{Findings, Rule};
+use crate::finding::Rule;
 use crate::lanes::Width;
 use crate::lds::Lds;
 use crate::machine::Options;
-use crate::memory::{Cursor, Memory};
+use crate::memory::Memory;
 use crate::prepare::{Ahead, prepare};
 use crate::program::Program;
-use crate::report::Counts;
 use crate::scratch::Scratch;
 use crate::sem::{self, Meaning, atomic, buffer, matrix};
 use crate::wave::{FIRST_ACC, Wave, scalar};
@@ -113,23 +113,14 @@ pub(super) fn with_lds<R>(
     program: &Program,
     run: impl FnOnce(&mut Exec<'_>) -> R,
 ) -> (R, Vec<Rule>) {
-    let mut findings = Findings::default();
-    let result = run(&mut Exec {
-        wave,
+    let around = Around {
         memory: &mut Memory::new(0),
         lds,
         scratch: &mut Scratch::new(0, 0),
-        findings: &mut findings,
-        races: &mut crate::checks::races::Races::default(),
-        counts: &mut Counts::default(),
         options: &Options::default(),
-        program,
-        target: program.target(),
-        kernel: "vector",
-        workgroup: [0; 3],
-        cursor: Cursor::default(),
-    });
-    (result, findings.into_parts().0.into_iter().map(|finding| finding.rule).collect())
+    };
+    let (result, findings) = alone::with_exec(wave, around, program, run);
+    (result, findings.into_iter().map(|finding| finding.rule).collect())
 }
 
 /// One wave, and an instruction for it.

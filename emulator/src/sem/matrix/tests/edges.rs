@@ -7,7 +7,7 @@ use isa::Target;
 use isa::fragment::Shape;
 use isa::table::{Element, Matrix};
 
-use super::{Bench, decode, dense, encode, modes};
+use super::bench::{Bench, decode, dense, encode, modes};
 use crate::fault::Cause;
 use crate::numerics::Numerics;
 
