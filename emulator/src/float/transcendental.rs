@@ -4,8 +4,10 @@
 //! last place). Here every function is computed in binary64 and rounded once, so the result is within
 //! half a unit of the exact one: approximate, and the same on every host.
 
-use super::{SIGN32, canonical, flush32};
+use super::{SIGN32, canonical, flush32, is_nan32, quiet32};
 use crate::lanes::Fused;
+use crate::lanes::simd::RowFunction;
+use crate::wave::{ROW_LANES, Row};
 
 #[inline(always)]
 fn through_f64(a: u32, function: impl Fn(f64) -> f64) -> u32 {
@@ -29,26 +31,56 @@ const EXP2: [f64; 11] = [
     core::f64::consts::LN_2,
 ];
 
-/// 2^a; of NaN some NaN. Free of branches and tables, so that loops over lanes become vector code. What the sum of the
+/// Lanes whose exponentials are worked out together.
+const TOGETHER: usize = 16;
+
+/// 2^a of a row of lanes, as bits. Free of branches and tables, so that it becomes vector code. What the sum of the
 /// polynomial is made of changes no result: both ways were compared on every input.
+pub(crate) struct Exp2;
+
+impl RowFunction for Exp2 {
+    #[inline(always)]
+    fn of_row(&self, fused: Fused, row: &Row) -> Row {
+        let mut out = [0; ROW_LANES];
+        let (groups, _) = row.as_chunks::<TOGETHER>();
+        for (out, group) in out.as_chunks_mut::<TOGETHER>().0.iter_mut().zip(groups) {
+            *out = exp2_together(fused, *group);
+        }
+        out
+    }
+}
+
+/// The steps of one polynomial wait for each other: those of several vectors are taken in turns.
 #[inline(always)]
-pub(crate) fn exp2_32(fused: Fused, a: f32) -> f32 {
+fn exp2_together(fused: Fused, a: [u32; TOGETHER]) -> [u32; TOGETHER] {
     /// 1.5 · 2²³: adding it rounds at the units and leaves the integer in the low bits.
     const MAGIC: f32 = 12_582_912.0;
-    // Below 2^−126 results are flushed; −127 and 128 give zero and infinity by their exponents.
-    let x = if a < -126.0 { -127.0 } else { a };
-    let x = if x > 128.0 { 128.0 } else { x };
-    let shifted = x + MAGIC;
-    let fraction = f64::from(x - (shifted - MAGIC));
-    let step = |power: f64, coefficient: f64| match fused {
-        Fused::Instruction => power.mul_add(fraction, coefficient),
-        Fused::Software => power * fraction + coefficient,
-    };
-    let power = EXP2[1..].iter().fold(EXP2[0], |power, coefficient| step(power, *coefficient));
-    // The power of the fraction is normal; the integer goes straight into its exponent.
-    let power = (step(power, 1.0) as f32).to_bits();
-    let scaled = f32::from_bits(power.wrapping_add(shifted.to_bits() << 23));
-    if a.is_nan() { a } else { scaled }
+    let (mut shifted, mut fractions) = ([0; TOGETHER], [0.0; TOGETHER]);
+    for lane in 0..TOGETHER {
+        let x = f32::from_bits(a[lane]);
+        // Below 2^−126 results are flushed; −127 and 128 give zero and infinity by their exponents.
+        let x = if x < -126.0 { -127.0 } else { x };
+        let x = if x > 128.0 { 128.0 } else { x };
+        let sum = x + MAGIC;
+        shifted[lane] = sum.to_bits();
+        fractions[lane] = f64::from(x - (sum - MAGIC));
+    }
+    let mut powers = [EXP2[0]; TOGETHER];
+    for coefficient in EXP2[1..].iter().chain(&[1.0]) {
+        for lane in 0..TOGETHER {
+            powers[lane] = match fused {
+                Fused::Instruction => powers[lane].mul_add(fractions[lane], *coefficient),
+                Fused::Software => powers[lane] * fractions[lane] + *coefficient,
+            };
+        }
+    }
+    let mut out = [0; TOGETHER];
+    for lane in 0..TOGETHER {
+        // The power of the fraction is normal; the integer goes straight into its exponent.
+        let power = (powers[lane] as f32).to_bits().wrapping_add(shifted[lane] << 23);
+        out[lane] = if is_nan32(a[lane]) { quiet32(a[lane]) } else { power };
+    }
+    out
 }
 
 /// log₂ a.

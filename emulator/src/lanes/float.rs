@@ -1,11 +1,12 @@
 //! Float operations: binary32, binary16, binary64, and what finishes their results.
 
+use super::simd::RowFunction;
 use super::{Fused, ZERO, map1, map3, simd};
 use crate::exec::{Exec, Outcome};
 use crate::float::{self, FloatMode};
 use crate::prepare::Prepared;
 use crate::taint::{self, Rule};
-use crate::wave::Row;
+use crate::wave::{ROW_LANES, Row};
 use isa::inst::OutputScale;
 
 impl Exec<'_> {
@@ -34,6 +35,28 @@ impl Exec<'_> {
             return self.bits3(inst, f, taint::any);
         }
         self.float_slowly(inst, f)
+    }
+
+    /// One binary32 source and result, a whole row at once.
+    #[inline(always)]
+    pub(crate) fn float_row_by_row(&mut self, inst: &Prepared, f: impl RowFunction) -> Outcome {
+        if let Some(wide) = self.on_all_lanes(inst) {
+            return simd::map_row_all(wide, &mut self.wave.vectors, inst, f);
+        }
+        self.float_row_by_row_slowly(inst, f)
+    }
+
+    #[inline(never)]
+    fn float_row_by_row_slowly(&mut self, inst: &Prepared, f: impl RowFunction) -> Outcome {
+        if self.is_plain(inst) {
+            return self.run_lanes(inst, taint::any, |w, file, inst, active| {
+                simd::map_row(w, file, inst, active, f)
+            });
+        }
+        let rows = |exec: &Self, row: usize| {
+            f.of_row(Fused::Software, exec.float_row(inst, 0, row, &mut [0; ROW_LANES]))
+        };
+        self.float_from_rows(inst, rows)
     }
 
     /// A source with NEG and ABS as on binary32, not flushed, to 32 bits that nothing finishes.

@@ -7,7 +7,7 @@ use super::places::{
     ALL_SIGNED, Choice, FullLanes, LAST_SIGNED, Signs, arithmetic_row, put_canonical,
     put_everything,
 };
-use super::simd::{Fused, gather};
+use super::simd::{Fused, RowFunction, gather};
 use crate::exec::Outcome;
 use crate::prepare::Prepared;
 use crate::wave::{ROW_LANES, ROWS, VectorFile};
@@ -82,6 +82,21 @@ pub(super) fn map_signed_rows<F: Fn(u32, u32, u32) -> u32>(
             let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
             *out = f(a, b, c);
         }
+        true
+    });
+    Ok(())
+}
+
+#[inline(always)]
+pub(super) fn map_row_rows<F: RowFunction>(
+    fused: Fused,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    f: F,
+) -> Outcome {
+    let signs = Signs::of(inst);
+    each_row!(vectors, inst, |row, a, _b, _c, out| {
+        out.copy_from_slice(&f.of_row(fused, &signs.apply_to_row(a)));
         true
     });
     Ok(())

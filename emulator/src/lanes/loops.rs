@@ -5,7 +5,7 @@ use super::places::{
     ALL_SIGNED, Choice, Lanes, Signs, arithmetic_row, put_canonical, put_canonical_pair,
     put_everything,
 };
-use super::simd::Fused;
+use super::simd::{Fused, RowFunction};
 use crate::exec::Outcome;
 use crate::prepare::Prepared;
 use crate::wave::{ROW_LANES, VectorFile};
@@ -76,6 +76,21 @@ pub(super) fn map_signed_lanes<F: Fn(u32, u32, u32) -> u32>(
             let [a, b, c] = signs.apply([a[at], b[at], c[at]]);
             *out = f(a, b, c);
         }
+    });
+    Ok(())
+}
+
+#[inline(always)]
+pub(super) fn map_row_lanes<F: RowFunction>(
+    fused: Fused,
+    vectors: &mut VectorFile,
+    inst: &Prepared,
+    active: u64,
+    f: F,
+) -> Outcome {
+    let signs = Signs::of(inst);
+    each_row!(vectors, inst, active, |row, a, _b, _c, out| {
+        out.copy_from_slice(&f.of_row(fused, &signs.apply_to_row(a)));
     });
     Ok(())
 }

@@ -32,6 +32,15 @@ impl Signs {
         [a & x ^ l, b & y ^ m, c & z ^ n]
     }
 
+    /// Of a row of the first source.
+    #[inline(always)]
+    pub(super) fn apply_to_row(&self, mut row: Row) -> Row {
+        for bits in &mut row {
+            *bits = *bits & self.keep[0] ^ self.flip[0];
+        }
+        row
+    }
+
     /// Of the sources that `SIGNED` names; the other ones have none.
     #[inline(always)]
     pub(super) fn apply_to<const SIGNED: u8>(&self, bits: [u32; 3]) -> [u32; 3] {

@@ -15,12 +15,12 @@ use std::arch::x86_64::__m256;
 use std::cell::Cell;
 
 use super::full::{
-    arithmetic_rows, map_numbered_rows, map_rows, map_signed_rows, numbers_rows, pairs_rows,
-    select_rows, test_rows,
+    arithmetic_rows, map_numbered_rows, map_row_rows, map_rows, map_signed_rows, numbers_rows,
+    pairs_rows, select_rows, test_rows,
 };
 use super::loops::{
-    arithmetic_lanes, map_lanes, map_numbered_lanes, map_signed_lanes, numbers_lanes, pairs_lanes,
-    select_lanes,
+    arithmetic_lanes, map_lanes, map_numbered_lanes, map_row_lanes, map_signed_lanes,
+    numbers_lanes, pairs_lanes, select_lanes,
 };
 use super::places::Choice;
 use crate::exec::Outcome;
@@ -219,6 +219,13 @@ pub(crate) trait Loops {
     fn run(self, fused: Fused) -> Self::Output;
 }
 
+/// A function of a row of lanes. It must be inlined into the loops, or it is not compiled for wide vectors; a closure may
+/// be too large for that.
+pub(crate) trait RowFunction {
+    /// Results of all lanes, with this fused multiply-add.
+    fn of_row(&self, fused: Fused, row: &Row) -> Row;
+}
+
 #[inline(always)]
 fn run_loops<L: Loops>(fused: Fused, loops: L) -> L::Output {
     loops.run(fused)
@@ -246,6 +253,12 @@ loops_over_rows!(
     /// A function of 32-bit sources with NEG and ABS as on binary32.
     map_signed, map_signed_wide, map_signed_plain, map_signed_lanes; map_signed_all, map_signed_wide_all, map_signed_rows,
     <F: Fn(u32, u32, u32) -> u32>(f: F)
+);
+
+loops_over_rows!(
+    /// A function of whole rows of the first source, with NEG and ABS as on binary32.
+    map_row, map_row_wide, map_row_plain, map_row_lanes; map_row_all, map_row_wide_all, map_row_rows,
+    <F: RowFunction>(f: F)
 );
 
 loops_over_rows!(
@@ -324,6 +337,38 @@ pub(crate) fn widen_halves(fused: Fused, words: &[u32; 8]) -> Option<[[f32; 8]; 
     }
     let _ = (fused, words);
     None
+}
+
+/// Of all lanes of a wave the word that each number names, modulo 64.
+#[inline(always)]
+pub(crate) fn pick(fused: Fused, words: &[Row; ROWS], numbers: &Row) -> Row {
+    let words = words.as_flattened();
+    let mut out = [0; ROW_LANES];
+    #[cfg(target_arch = "x86_64")]
+    if fused == Fused::Instruction {
+        use std::arch::x86_64::{
+            _mm256_and_si256, _mm256_i32gather_epi32, _mm256_loadu_si256, _mm256_set1_epi32,
+            _mm256_storeu_si256,
+        };
+        const LAST: i32 = (ROWS * ROW_LANES - 1) as i32;
+        for (out, numbers) in out.as_chunks_mut::<8>().0.iter_mut().zip(numbers.as_chunks::<8>().0)
+        {
+            // SAFETY: loops with this fused multiply-add are compiled for AVX2; eight words are read and written, and of
+            // the words those whose numbers, cut to six bits, are below 64.
+            unsafe {
+                let numbers = _mm256_loadu_si256(numbers.as_ptr().cast());
+                let inside = _mm256_and_si256(numbers, _mm256_set1_epi32(LAST));
+                let picked = _mm256_i32gather_epi32::<4>(words.as_ptr().cast(), inside);
+                _mm256_storeu_si256(out.as_mut_ptr().cast(), picked);
+            }
+        }
+        return out;
+    }
+    let _ = fused;
+    for (out, number) in out.iter_mut().zip(numbers) {
+        *out = words[*number as usize % (ROWS * ROW_LANES)];
+    }
+    out
 }
 
 /// Whether `n_bytes` bytes at each address are among these, the first of which has the address `first`.

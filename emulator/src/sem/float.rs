@@ -25,7 +25,7 @@ pub(crate) fn meaning(op: Float) -> Meaning {
         Float::VRndneF64 => Exact(|x, i| x.double(i, |a, _, _| round_even64(a))),
         Float::VFloorF32 => Exact(|x, i| x.arithmetic(i, |fused, a, _, _| floor(fused, a))),
         Float::VFloorF64 => Exact(|x, i| x.double(i, |a, _, _| floor64(a))),
-        Float::VExpF32 => Approximate(OneUlp, |x, i| x.arithmetic(i, |fused, a, _, _| exp2_32(fused, a))),
+        Float::VExpF32 => Approximate(OneUlp, |x, i| x.float_row_by_row(i, Exp2)),
         Float::VLogF32 => Approximate(OneUlp, |x, i| x.float1(i, log2_32)),
         Float::VRcpF32 | Float::VRcpIflagF32 => Approximate(OneUlp, |x, i| x.float1(i, rcp32)),
         Float::VRsqF32 => Approximate(OneUlp, |x, i| x.float1(i, rsq32)),

@@ -14,7 +14,7 @@ use crate::sem::Meaning::{self, Exact};
 use crate::sem::access::{Extend, Space};
 use crate::sem::rows::Memory;
 use crate::taint::Bits;
-use crate::wave::{ROW_LANES, Row, scalar};
+use crate::wave::{ROW_LANES, ROWS, Row, scalar};
 
 #[rustfmt::skip]
 pub(crate) fn meaning(op: Lds) -> Meaning {
@@ -225,15 +225,19 @@ impl Exec<'_> {
         if let [Source::Vector(address), Source::Vector(data)] = [inst.src[0], inst.src[1]]
             && !self.is_any_undefined(inst)
         {
-            let mut lanes = Permute { offset, n_lanes: self.wave.width, ..Permute::default() };
-            for row in 0..n_rows {
-                lanes.addresses[row] = *self.wave.vectors.row(address, row);
-                lanes.data[row] = *self.wave.vectors.row(data, row);
-                lanes.active[row] = self.wave.active_row(row);
-            }
-            simd::run(self.wave.vectors.width(), &mut lanes);
-            for row in 0..n_rows {
-                self.put(inst, row, &lanes.out[row], None);
+            let vectors = &self.wave.vectors;
+            // Of wave32 the second row counts for nothing.
+            let rows = [0, n_rows - 1];
+            let permute = Permute {
+                addresses: rows.map(|row| vectors.row(address, row)),
+                offset,
+                data: rows.map(|row| vectors.row(data, row)),
+                active: rows.map(|row| self.wave.active_row(row)),
+                n_lanes: self.wave.width,
+            };
+            let out = simd::run(vectors.width(), permute);
+            for (row, out) in out.iter().enumerate().take(n_rows) {
+                self.put(inst, row, out, None);
             }
             self.issue_result(inst);
             return Ok(());
@@ -325,35 +329,38 @@ impl Exec<'_> {
 }
 
 /// Each lane gets the data of the lane that its address names.
-#[derive(Default)]
-struct Permute {
-    addresses: [Row; 2],
+struct Permute<'r> {
+    addresses: [&'r Row; ROWS],
     offset: u32,
-    data: [Row; 2],
-    active: [u32; 2],
+    data: [&'r Row; ROWS],
+    active: [u32; ROWS],
     /// Lanes of the wave, a power of two.
     n_lanes: u32,
-    out: [Row; 2],
 }
 
-impl Loops for &mut Permute {
-    type Output = ();
+impl Loops for Permute<'_> {
+    type Output = [Row; ROWS];
 
     #[inline(always)]
-    fn run(self, _: Fused) {
-        for (data, active) in self.data.iter_mut().zip(self.active) {
+    fn run(self, fused: Fused) -> [Row; ROWS] {
+        let mut data = [*self.data[0], *self.data[1]];
+        for (data, active) in data.iter_mut().zip(self.active) {
+            if active == u32::MAX {
+                continue;
+            }
             for (lane, data) in data.iter_mut().enumerate() {
                 *data = if active >> lane & 1 == 1 { *data } else { 0 };
             }
         }
-        let data = self.data.as_flattened();
         let last = self.n_lanes - 1;
-        for (out, addresses) in self.out.iter_mut().zip(&self.addresses) {
-            for (out, address) in out.iter_mut().zip(addresses) {
-                let from = (address.wrapping_add(self.offset) / 4) & last;
-                *out = data[from as usize % (2 * ROW_LANES)];
+        let numbers = |row: usize| {
+            let mut numbers = *self.addresses[row];
+            for number in &mut numbers {
+                *number = (number.wrapping_add(self.offset) / 4) & last;
             }
-        }
+            numbers
+        };
+        [simd::pick(fused, &data, &numbers(0)), simd::pick(fused, &data, &numbers(1))]
     }
 }
 

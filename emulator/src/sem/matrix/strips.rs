@@ -88,11 +88,13 @@ pub(super) fn load_addends(
     c: Result<usize, u32>,
     strips: &[Strip; TOGETHER],
 ) -> [[f32; COLUMNS]; TOGETHER] {
+    let constant = [c.err().unwrap_or_default(); COLUMNS];
     let mut sums = [[0.0; COLUMNS]; TOGETHER];
     for (strip, sums) in strips.iter().zip(&mut sums) {
+        // Where the words lie is chosen, and not the words: those of both cases would meet lane by lane.
         let words = match c {
-            Ok(first) => *half_row(&file[first + strip.row], strip.half),
-            Err(constant) => [constant; COLUMNS],
+            Ok(first) => half_row(&file[first + strip.row], strip.half),
+            Err(_) => &constant,
         };
         for lane in 0..COLUMNS {
             sums[lane] = f32::from_bits(words[lane]);
