@@ -1,7 +1,7 @@
 //! Accuracy of the transcendental instructions as the emulator executes them, and the time it takes to check.
 //!
 //! `cargo bench -p wavesmith-emulator --bench transcendental`: every 1021st of the 2³² inputs, on both
-//! targets; with `-- --all` every one, for part of a mnemonic behind it only those instructions. Each input
+//! targets; with `-- --all` every one. Words behind it, parts of a mnemonic or a target, leave the others out. Each input
 //! goes through a kernel of the real instruction; the reference is binary64 arithmetic of the host's
 //! library, which the emulator never calls: its own comes from polynomials and the `libm` crate. Angles are
 //! reduced exactly before the reference multiplies by 2π. This measures the emulator against mathematics;
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use codeobj::CodeObject;
 use isa::Target;
-use wavesmith_emulator::{Dispatch, Machine, Options};
+use wavesmith_emulator::{BufferId, Dispatch, LoadedObject, Machine, Options};
 
 /// Between the inputs of a sample: a prime, so that all low bits occur.
 const STRIDE: u64 = 1021;
@@ -98,27 +98,43 @@ fn kernel(target: Target, instruction: u32) -> CodeObject {
     CodeObject::parse(&bytes).expect("only code changed")
 }
 
-/// Results of inputs, by the emulator.
-fn compute(machine: &mut Machine, object: &CodeObject, inputs: &[u32]) -> Vec<u32> {
-    let loaded = machine.load(object).expect("the template loads");
-    let bytes: Vec<u8> = inputs.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let memory = machine.memory_mut();
-    let input = memory.allocate_with("input", &bytes).expect("memory");
-    let output = memory.allocate_with("output", &vec![0xff; bytes.len()]).expect("memory");
-    let address = |id| machine.memory().address(id).expect("live").to_le_bytes();
-    let kernarg = [address(input), address(output)].concat();
-    let dispatch = Dispatch {
-        object: loaded,
-        kernel: "template",
-        workgroups: [(inputs.len() as u32).div_ceil(ITEMS), 1, 1],
-        workgroup_size: [ITEMS, 1, 1],
-        kernarg: &kernarg,
-        dynamic_lds_bytes: 0,
-    };
-    let report = machine.dispatch(&dispatch).expect("the kernel runs");
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
-    let bytes = machine.memory().read(output).expect("live");
-    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+/// The emulator with the kernel of an instruction, and two buffers of a batch.
+struct Emulated {
+    machine: Machine,
+    object: LoadedObject,
+    input: BufferId,
+    output: BufferId,
+    kernarg: Vec<u8>,
+}
+
+impl Emulated {
+    fn new(target: Target, instruction: u32) -> Emulated {
+        let mut machine = Machine::new(target, Options { checks: false, ..Options::default() });
+        let object = machine.load(&kernel(target, instruction)).expect("the template loads");
+        let memory = machine.memory_mut();
+        let [input, output] = ["input", "output"].map(|label| {
+            memory.allocate_with(label, &vec![0xff; 4 * BATCH]).expect("memory for a batch")
+        });
+        let address = |id| memory.address(id).expect("live").to_le_bytes();
+        let kernarg = [address(input), address(output)].concat();
+        Emulated { machine, object, input, output, kernarg }
+    }
+
+    /// Results of a batch of inputs.
+    fn compute(&mut self, inputs: &[u32]) -> &[[u8; 4]] {
+        let bytes: Vec<u8> = inputs.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.machine.memory_mut().write(self.input, 0, &bytes).expect("a batch fits");
+        let dispatch = Dispatch {
+            object: self.object,
+            kernel: "template",
+            workgroups: [(BATCH as u32).div_ceil(ITEMS), 1, 1],
+            workgroup_size: [ITEMS, 1, 1],
+            kernarg: &self.kernarg,
+            dynamic_lds_bytes: 0,
+        };
+        self.machine.dispatch(&dispatch).expect("the kernel runs");
+        self.machine.memory().read(self.output).expect("live").as_chunks::<4>().0
+    }
 }
 
 /// What came of one instruction.
@@ -164,7 +180,6 @@ fn flush(value: f32) -> f32 {
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let stride = if words.iter().any(|word| word == "--all") { 1 } else { STRIDE };
-    let only = words.iter().find(|word| !word.starts_with("--"));
     println!("every {stride}. of 2^32 inputs, against binary64 of the host's library");
     println!(
         "{:<12} {:<8} {:>11} {:>11} {:>12} {:>11} {:>11} {:>9}",
@@ -178,24 +193,23 @@ fn main() {
         "s"
     );
     for function in &FUNCTIONS {
-        if only.is_some_and(|only| !function.mnemonic.contains(only.as_str())) {
-            continue;
-        }
         for (target, word) in [Target::Gfx950, Target::Gfx1100].into_iter().zip(function.words) {
+            let name = format!("{} {target}", function.mnemonic);
+            if !words.iter().all(|word| word.starts_with("--") || name.contains(word.as_str())) {
+                continue;
+            }
             let started = Instant::now();
-            let object = kernel(target, word);
-            let options = Options { race_checks: false, ..Options::default() };
+            let mut emulated = Emulated::new(target, word);
             let mut outcome = Outcome::default();
             let mut next = 0_u64;
             while next <= u64::from(u32::MAX) {
                 let inputs: Vec<u32> = (0..BATCH as u64)
                     .map(|k| (next + k * stride).min(u32::MAX.into()) as u32)
                     .collect();
-                let mut machine = Machine::new(target, options.clone());
-                let results = compute(&mut machine, &object, &inputs);
+                let results = emulated.compute(&inputs);
                 for (k, (input, result)) in inputs.iter().zip(results).enumerate() {
                     if next + k as u64 * stride <= u64::from(u32::MAX) {
-                        outcome.note(*input, result, function.reference);
+                        outcome.note(*input, u32::from_le_bytes(*result), function.reference);
                     }
                 }
                 next += BATCH as u64 * stride;
