@@ -97,7 +97,7 @@ fn legal(entry: &LibrarySpec) -> Spec {
 
 fn by_gcn(entry: &LibrarySpec) -> Result<Vec<u8>, gcn::GcnError> {
     let kernel = pipeline::kernel(&legal(entry)).expect("library kernels are built");
-    Ok(gcn::compile(&kernel, &gcn::Options::default())?.code_object)
+    gcn::code_object(&kernel, &gcn::Options::default())
 }
 
 fn median_ms(runs: usize, work: impl Fn() -> usize) -> f64 {

@@ -65,7 +65,7 @@ impl Backend {
     pub fn compile(self, kernel: &Kernel) -> Result<Vec<u8>, CliError> {
         match self {
             Backend::Llvm => Ok(llvm::compile(kernel, &Options::default())?.code_object),
-            Backend::Gcn => Ok(gcn::compile(kernel, &gcn::Options::default())?.code_object),
+            Backend::Gcn => Ok(gcn::code_object(kernel, &gcn::Options::default())?),
         }
     }
 
@@ -76,7 +76,7 @@ impl Backend {
     pub fn code_object(self, spec: &Spec) -> Result<Vec<u8>, CliError> {
         match self {
             Backend::Llvm => Ok(pipeline::compile(spec)?.code_object),
-            Backend::Gcn => Ok(pipeline::compile_gcn(spec)?.code_object),
+            Backend::Gcn => pipeline::code_object_by_gcn(spec),
         }
     }
 

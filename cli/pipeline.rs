@@ -99,3 +99,13 @@ pub fn compile_gcn(spec: &Spec) -> Result<gcn::Artefacts, CliError> {
     emitted::check(spec, &artefacts.code_object)?;
     Ok(artefacts)
 }
+
+/// The code object of [`compile_gcn`] without the text.
+///
+/// # Errors
+/// As [`compile_gcn`].
+pub fn code_object_by_gcn(spec: &Spec) -> Result<Vec<u8>, CliError> {
+    let code_object = gcn::code_object(&kernel(spec)?, &gcn::Options::default())?;
+    emitted::check(spec, &code_object)?;
+    Ok(code_object)
+}

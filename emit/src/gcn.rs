@@ -84,6 +84,18 @@ pub fn compile(kernel: &Kernel, options: &Options) -> Result<Artefacts, GcnError
     compiled.map_err(|cause| GcnError { kernel: kernel.name.clone(), cause })
 }
 
+/// Compiles a kernel to its code object alone.
+///
+/// # Errors
+/// As [`compile`].
+pub fn code_object(kernel: &Kernel, options: &Options) -> Result<Vec<u8>, GcnError> {
+    let compiled = allocated(kernel, options).and_then(|allocated| {
+        let code = finished(kernel.target, &allocated)?;
+        object_of(kernel, &allocated, &code)
+    });
+    compiled.map_err(|cause| GcnError { kernel: kernel.name.clone(), cause })
+}
+
 /// Compiles a kernel and looks at what its code holds and waits for.
 ///
 /// # Errors
@@ -135,10 +147,17 @@ fn finished(target: Target, allocated: &Allocated) -> Result<Vec<finish::Placed>
 fn artefacts(kernel: &Kernel, allocated: &Allocated) -> Result<Artefacts, Cause> {
     let code = finished(kernel.target, allocated)?;
     let Allocated { allocation, phases, ids, .. } = allocated;
-    let bytes = object::encode_all(kernel.target, &code)?;
     let assembly = assembly::assembly(kernel, &code, phases, allocation, *ids);
-    let code_object = object::object(kernel, &bytes, allocation, *ids)?;
-    Ok(Artefacts { assembly, code_object })
+    Ok(Artefacts { assembly, code_object: object_of(kernel, allocated, &code)? })
+}
+
+fn object_of(
+    kernel: &Kernel,
+    allocated: &Allocated,
+    code: &[finish::Placed],
+) -> Result<Vec<u8>, Cause> {
+    let bytes = object::encode_all(kernel.target, code)?;
+    object::object(kernel, &bytes, &allocated.allocation, allocated.ids)
 }
 
 /// A refusal for want of registers that the target would have had.

@@ -1,4 +1,5 @@
-//! What does not fit is refused by name: registers over the author's budget, LDS over the limit.
+//! What does not fit is refused by name: registers over the author's budget, LDS over the limit, operations without
+//! instructions.
 
 use codeobj::CodeObject;
 use dsl::ir::{Kernel, LdsBuffer};
@@ -37,7 +38,9 @@ fn a_kernel_fits_in_what_it_needs_and_what_does_not_fit_in_less_is_named() {
         let error = compiled(&sum_of_sixteen(target, Some(12))).unwrap_err();
         let Cause::Budget { needed, budget, value, phase } = &error else { panic!("{error}") };
         assert!(*needed > 16 && *budget == 12, "{target}: {error}");
-        assert!(value.parse::<u32>().is_ok() || value == "a temporary", "{target}: {error}");
+        let number = value.strip_prefix('%').map(str::parse::<u32>);
+        assert!(matches!(number, Some(Ok(_))) || value == "a temporary", "{target}: {error}");
+        assert!(error.to_string().contains(&format!("where {value} is made")), "{error}");
         assert!(phase.contains("budget.rs:"), "{target}: {error}");
         assert!(error.to_string().contains("the budget max_vgprs is 12"), "{target}: {error}");
     }
@@ -82,4 +85,23 @@ fn lds_over_the_limit_names_the_buffer_that_ends_there() {
         target: Target::Gfx1100,
     };
     assert_eq!(error, expected);
+}
+
+/// An operation without instructions is named, with the line that asked for it, the target and a remedy.
+#[test]
+fn an_operation_that_there_are_no_instructions_for_is_named() {
+    let target = Target::Gfx1100;
+    let k = KernelBuilder::new("sine", target, target.wave_width());
+    let y = k.output("y", Scalar::F32, &[Some(64)]);
+    let angle = k.f32(0.25);
+    let sine = k.intrinsic("llvm.amdgcn.sin.f32", dsl::ir::Type::F32, &[angle]);
+    y.store(k.lane_id(), sine);
+    let error = compiled(&k.finish().unwrap()).unwrap_err();
+    let Cause::Unsupported { operation, phase, target: named, remedy } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!((operation.as_str(), *named), ("intrinsic llvm.amdgcn.sin.f32", target));
+    assert!(phase.contains("budget.rs:") && remedy.contains("LLVM back end"), "{error}");
+    let words = error.to_string();
+    assert!(words.contains("has no instructions on gfx1100"), "{words}");
 }

@@ -10,7 +10,7 @@ use super::Phases;
 use super::coalesce::{Bundle, Bundles};
 use super::error::Cause;
 use super::files::{self, FIRST_ACC};
-use super::liveness::{Liveness, Ranges, overlap, union};
+use super::liveness::{Liveness, Ranges, overlap, unite};
 use super::mir::{Class, Function, Part, Reg};
 
 /// Where every virtual register is.
@@ -162,7 +162,7 @@ impl Taken {
             if self.files[file].len() <= at {
                 self.files[file].resize(at + 1, Ranges::new());
             }
-            self.files[file][at] = union(&self.files[file][at], ranges);
+            unite(&mut self.files[file][at], ranges);
             if !ranges.is_empty() {
                 self.ends[file] = self.ends[file].max(at as u32 + 1);
             }
@@ -184,7 +184,7 @@ fn queue<'b>(
         .filter_map(|(index, bundle)| Some((index, bundle.as_ref().filter(of_class)?)))
         .filter(|(_, bundle)| bundle.ranges.iter().any(|ranges| !ranges.is_empty()))
         .collect();
-    queue.sort_by_key(|(index, bundle)| {
+    queue.sort_by_cached_key(|(index, bundle)| {
         let start = bundle.ranges.iter().filter_map(|ranges| ranges.first()).map(|range| range.0);
         let start = start.min().unwrap_or(0);
         let size = std::cmp::Reverse(bundle.ranges.len());
@@ -224,10 +224,10 @@ fn place_all(
     let mut taken = Taken { files: [Vec::new(), Vec::new()], ends: [0, 0] };
     let mut places: Vec<(usize, u32)> = Vec::new();
     let mut number_of = vec![None; bundles.bundles.len()];
+    let wishes = wishes_of_each(bundles);
     for (index, bundle) in queue(bundles, kind, may_be_acc) {
         let size = bundle.ranges.len() as u32;
-        let wished = wished_numbers(bundles, index, &number_of);
-        let wished = wished.into_iter().find(|number| {
+        let wished = wished_numbers(&wishes[index], &number_of).find(|number| {
             number.is_multiple_of(bundle.align)
                 && number + size <= taken.ends[0]
                 && taken.is_free(bundle, (0, *number))
@@ -243,20 +243,23 @@ fn place_all(
     Assigned { places, ends: taken.ends }
 }
 
-/// Numbers at which a copy from or to a bundle would vanish.
-fn wished_numbers(bundles: &Bundles, index: usize, known: &[Option<u32>]) -> Vec<u32> {
-    let index = index as u32;
-    let wishes = bundles.wishes.iter().filter_map(|(a, b, distance)| {
+/// For every bundle the other bundles that it would like to lie at a distance from.
+fn wishes_of_each(bundles: &Bundles) -> Vec<Vec<(u32, i64)>> {
+    let mut wishes = vec![Vec::new(); bundles.bundles.len()];
+    for (a, b, distance) in bundles.wishes.iter().filter(|(a, b, _)| a != b) {
         // Register `a + n + distance` is the same as `b + n`, counted from the bundles' starts.
-        let (other, shift) = match (*a == index, *b == index) {
-            (true, false) => (*b, -distance),
-            (false, true) => (*a, *distance),
-            _ => return None,
-        };
-        let number = i64::from(known[other as usize]?) + shift;
+        wishes[*a as usize].push((*b, -distance));
+        wishes[*b as usize].push((*a, *distance));
+    }
+    wishes
+}
+
+/// Numbers at which a copy from or to a bundle with these wishes would vanish.
+fn wished_numbers(wishes: &[(u32, i64)], known: &[Option<u32>]) -> impl Iterator<Item = u32> {
+    wishes.iter().filter_map(|(other, shift)| {
+        let number = i64::from(known[*other as usize]?) + shift;
         u32::try_from(number).ok()
-    });
-    wishes.collect()
+    })
 }
 
 /// What is missing, with a register that has a place beyond the limit.
@@ -283,8 +286,9 @@ fn describe(
     phases: &Phases,
     member: Option<Reg>,
 ) -> (String, String) {
-    let Some(member) = member else { return ("?".to_owned(), "an unknown place".to_owned()) };
-    let value = function.info(member).value.map_or("a temporary".to_owned(), |v| v.0.to_string());
+    let temporary = || "a temporary".to_owned();
+    let Some(member) = member else { return (temporary(), "an unknown place".to_owned()) };
+    let value = function.info(member).value.map_or_else(temporary, |v| format!("%{}", v.0));
     let start = liveness.ranges[liveness.starts[member.0 as usize] as usize].first();
     let at = start.map_or(0, |range| range.0 / 2);
     let insts = function.blocks.iter().flat_map(|block| &block.insts);

@@ -3,7 +3,7 @@
 //! Registers that have become one form a bundle: a tuple in which each of them has an offset. Liveness stays a matter
 //! of single registers, so that a scalar may become an element of the vector it is packed into.
 
-use super::liveness::{Liveness, Ranges, overlap, union};
+use super::liveness::{Liveness, Ranges, overlap, unite};
 use super::mir::{Class, Function, Inst, Kind, Part, Reg, Slot};
 
 /// The largest tuple that any instruction takes.
@@ -160,7 +160,7 @@ impl Bundles {
         for (bundle, offset) in [(first, into.1), (second, other.1)] {
             for (unit, own) in bundle.ranges.iter().enumerate() {
                 let at = unit + offset as usize;
-                ranges[at] = union(&ranges[at], own);
+                unite(&mut ranges[at], own);
             }
             for member in bundle.members {
                 let (place, own) = self.places[member.0 as usize];

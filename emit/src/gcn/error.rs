@@ -30,7 +30,7 @@ pub enum Cause {
     },
     /// More registers are alive at one place than there are.
     #[error(
-        "{needed} {file} are needed where %{value} is made at {phase}, and {target} has {limit}: \
+        "{needed} {file} are needed where {value} is made at {phase}, and {target} has {limit}: \
          keep fewer values alive there, or take smaller tiles"
     )]
     Registers {
@@ -40,7 +40,7 @@ pub enum Cause {
         needed: u32,
         /// Registers that there are.
         limit: u32,
-        /// The value that found no place.
+        /// The value that found no place, such as `%12`, or `a temporary` of the back end's own.
         value: String,
         /// Where it was asked for.
         phase: String,
@@ -49,7 +49,7 @@ pub enum Cause {
     },
     /// More VGPRs are alive at one place than the author's budget has.
     #[error(
-        "{needed} VGPRs are needed where %{value} is made at {phase}, and the budget max_vgprs is {budget}: \
+        "{needed} VGPRs are needed where {value} is made at {phase}, and the budget max_vgprs is {budget}: \
          keep fewer values alive there, or raise the budget"
     )]
     Budget {
@@ -57,7 +57,7 @@ pub enum Cause {
         needed: u32,
         /// VGPRs that the kernel may take.
         budget: u32,
-        /// The value that found no place.
+        /// The value that found no place, such as `%12`, or `a temporary` of the back end's own.
         value: String,
         /// Where it was asked for.
         phase: String,

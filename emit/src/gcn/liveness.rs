@@ -73,8 +73,9 @@ impl Liveness {
             at_entry: live_in.first().map(|set| set.iter().collect()).unwrap_or_default(),
             live_in: Vec::new(),
         };
+        let mut open = vec![u32::MAX; count as usize];
         for block in (0..function.blocks.len()).rev() {
-            liveness.block(function, block, &live_in);
+            liveness.block(function, block, &live_in, &mut open);
         }
         liveness.live_in = live_in;
         for ranges in &mut liveness.ranges {
@@ -92,12 +93,12 @@ impl Liveness {
         })
     }
 
-    /// Adds the ranges of a block, last ones first.
-    fn block(&mut self, function: &Function, block: usize, live_in: &[Set]) {
+    /// Adds the ranges of a block, last ones first. `open` has the end of every range whose start is not reached yet, and is
+    /// left as it was found: without any.
+    fn block(&mut self, function: &Function, block: usize, live_in: &[Set], open: &mut [u32]) {
         let insts = &function.blocks[block].insts;
         let first = self.firsts[block];
         let end = 2 * (first + insts.len() as u32);
-        let mut open: Vec<u32> = vec![u32::MAX; self.ranges.len()];
         let mut alive = Set::new(self.ranges.len() as u32);
         for successor in function.successors(block) {
             for unit in live_in[successor].iter() {
@@ -125,7 +126,8 @@ impl Liveness {
             }
         }
         for unit in alive.iter() {
-            self.ranges[unit as usize].push((2 * first, open[unit as usize]));
+            let until = std::mem::replace(&mut open[unit as usize], u32::MAX);
+            self.ranges[unit as usize].push((2 * first, until));
         }
     }
 }
@@ -191,24 +193,22 @@ fn join_neighbours(ranges: &mut Ranges) {
     });
 }
 
-/// Whether two registers are alive at one place.
+/// Whether two registers are alive at one place. The ranges of the one that has fewer are looked up in those of the other.
 pub fn overlap(a: &Ranges, b: &Ranges) -> bool {
-    let (mut i, mut j) = (0, 0);
-    while i < a.len() && j < b.len() {
-        if a[i].1 <= b[j].0 {
-            i += 1;
-        } else if b[j].1 <= a[i].0 {
-            j += 1;
-        } else {
-            return true;
-        }
-    }
-    false
+    let (few, many) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    let mut rest = &many[..];
+    few.iter().any(|(from, to)| {
+        rest = &rest[rest.partition_point(|range| range.1 <= *from)..];
+        rest.first().is_some_and(|range| range.0 < *to)
+    })
 }
 
-/// The ranges of both.
-pub fn union(a: &Ranges, b: &Ranges) -> Ranges {
-    let mut all: Ranges = a.iter().chain(b).copied().collect();
-    join_neighbours(&mut all);
-    all
+/// Adds the ranges of another register.
+pub fn unite(ranges: &mut Ranges, others: &Ranges) {
+    let Some((first, _)) = others.first() else { return };
+    let is_behind = ranges.last().is_none_or(|last| last.1 < *first);
+    ranges.extend(others);
+    if !is_behind {
+        join_neighbours(ranges);
+    }
 }

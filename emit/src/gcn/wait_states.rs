@@ -13,11 +13,14 @@ use super::layout::successors;
 /// # Errors
 /// [`Cause::Internal`] if one of them cannot be made.
 pub fn insert(target: Target, code: &mut Code) -> Result<(), Cause> {
-    let entries = entry_histories(target, code);
-    for (block, mut history) in code.iter_mut().zip(entries) {
+    let profiles: Vec<Vec<Profile>> = code
+        .iter()
+        .map(|block| block.iter().map(|placed| Profile::of(&placed.inst, target)).collect())
+        .collect();
+    let entries = entry_histories(target, code, &profiles);
+    for ((block, profiles), mut history) in code.iter_mut().zip(profiles).zip(entries) {
         let mut out = Vec::with_capacity(block.len() + block.len() / 8);
-        for placed in block.drain(..) {
-            let profile = Profile::of(&placed.inst, target);
+        for (placed, profile) in block.drain(..).zip(profiles) {
             while let Some(op) = remedy(&history, &profile)? {
                 let inst = filler(target, op)?;
                 history.issue(0, &Profile::of(&inst, target));
@@ -63,16 +66,12 @@ fn filler(target: Target, (op, imm): Filler) -> Result<isa::Inst, Cause> {
 }
 
 /// What can still matter at the start of every block, fillers of earlier blocks left out.
-fn entry_histories(target: Target, code: &Code) -> Vec<History> {
+fn entry_histories(target: Target, code: &Code, profiles: &[Vec<Profile>]) -> Vec<History> {
     let mut entries: Vec<Option<History>> = code.iter().map(|_| None).collect();
     let mut work = vec![0];
     if let Some(first) = entries.first_mut() {
         *first = Some(History::new(target));
     }
-    let profiles: Vec<Vec<Profile>> = code
-        .iter()
-        .map(|block| block.iter().map(|placed| Profile::of(&placed.inst, target)).collect())
-        .collect();
     while let Some(block) = work.pop() {
         let Some(mut history) = entries[block].clone() else { continue };
         for (index, profile) in profiles[block].iter().enumerate() {

@@ -101,8 +101,8 @@ pub struct Node {
     pub writes: Vec<u32>,
     /// Instructions that must come later, and after how many slots.
     pub later: Vec<(u32, u32)>,
-    /// Instructions that must come earlier.
-    pub earlier: Vec<u32>,
+    /// Instructions that must come earlier, and how many slots.
+    pub earlier: Vec<(u32, u32)>,
     /// Its results are written while its sources are read.
     pub early: bool,
 }
@@ -225,21 +225,22 @@ impl Graph {
             let mut later = std::mem::take(&mut self.nodes[index].later);
             later.sort_unstable_by_key(|(to, slots)| (*to, std::cmp::Reverse(*slots)));
             later.dedup_by_key(|(to, _)| *to);
-            for (to, _) in &later {
-                self.nodes[*to as usize].earlier.push(index as u32);
+            for (to, slots) in &later {
+                self.nodes[*to as usize].earlier.push((index as u32, *slots));
             }
             self.nodes[index].later = later;
         }
     }
 }
 
-/// Accesses to memory that later ones must not pass.
+/// Accesses to memory that later ones must not pass: the last write, behind which all earlier ones are, and what has been
+/// read since.
 #[derive(Default)]
 struct Memory {
+    lds_write: Option<u32>,
     lds_reads: Vec<u32>,
-    lds_writes: Vec<u32>,
+    store: Option<u32>,
     loads: Vec<u32>,
-    stores: Vec<u32>,
 }
 
 impl Memory {
@@ -249,22 +250,21 @@ impl Memory {
     fn order(&mut self, inst: &Inst, index: u32, graph: &mut Graph) {
         match inst.op() {
             Some(Op::Lds(_) | Op::LdsAtomic(_)) if reads_lds(inst) => {
-                self.lds_writes.iter().for_each(|write| graph.order(*write, index, 1));
+                self.lds_write.iter().for_each(|write| graph.order(*write, index, 1));
                 self.lds_reads.push(index);
             }
             Some(Op::Lds(_) | Op::LdsAtomic(_)) => {
-                let earlier = self.lds_writes.iter().chain(&self.lds_reads);
-                earlier.for_each(|access| graph.order(*access, index, 1));
-                self.lds_writes.push(index);
+                let earlier =
+                    self.lds_write.replace(index).into_iter().chain(self.lds_reads.drain(..));
+                earlier.for_each(|access| graph.order(access, index, 1));
             }
             Some(Op::Flat(_)) if !inst.has(Effect::CountsStore) => {
-                self.stores.iter().for_each(|store| graph.order(*store, index, 1));
+                self.store.iter().for_each(|store| graph.order(*store, index, 1));
                 self.loads.push(index);
             }
             Some(Op::Flat(_) | Op::FlatAtomic(_) | Op::Buffer(_) | Op::BufferAtomic(_)) => {
-                let earlier = self.stores.iter().chain(&self.loads);
-                earlier.for_each(|access| graph.order(*access, index, 1));
-                self.stores.push(index);
+                let earlier = self.store.replace(index).into_iter().chain(self.loads.drain(..));
+                earlier.for_each(|access| graph.order(access, index, 1));
             }
             _ => {}
         }

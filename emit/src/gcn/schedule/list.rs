@@ -122,10 +122,8 @@ pub fn within(graph: &Graph, at_end: Pressure, limit: Pressure) -> Order {
         lives.place(node);
         nodes.push(node);
         now = now.max(wanted[node as usize]) + 1;
-        for earlier in &graph.nodes[node as usize].earlier {
+        for (earlier, slots) in &graph.nodes[node as usize].earlier {
             let earlier = *earlier as usize;
-            let slots = graph.nodes[earlier].later.iter().find(|(to, _)| *to == node);
-            let slots = slots.map_or(0, |(_, slots)| *slots);
             wanted[earlier] = wanted[earlier].max(now - 1 + slots);
             waiting[earlier] -= 1;
             if waiting[earlier] == 0 {
