@@ -72,7 +72,7 @@ fn limit_ms(kernel: KernelKind) -> Option<f64> {
     match kernel {
         KernelKind::DecodeStep | KernelKind::ConvStep | KernelKind::ConvChunk => Some(5.0),
         KernelKind::ChunkTile | KernelKind::ChunkScan | KernelKind::ChunkFused => Some(25.0),
-        KernelKind::Recurrent | KernelKind::AttentionDecode => None,
+        KernelKind::Recurrent | KernelKind::AttentionDecode | KernelKind::AttentionChunk => None,
     }
 }
 

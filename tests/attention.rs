@@ -1,5 +1,5 @@
 //! Attention on the emulator: within limits of float64, bitwise equal to the host twin, and the same bits whatever else
-//! is in the batch and wherever blocks lie.
+//! is in the batch, wherever blocks lie and whether a query comes alone or in a chunk.
 
 mod common;
 
@@ -11,7 +11,7 @@ use oracle::tensors::Tensors;
 use oracle::{Case, Stored};
 use runtime::plan::check_inputs;
 use safetensors::tensor::TensorView;
-use specs::{AttentionSpec, CacheLayout, Dtype, Problem, Spec};
+use specs::{AttentionChunkSpec, AttentionSpec, CacheLayout, Dtype, Problem, Spec};
 
 /// Two workgroups a key head, two key heads, waves that share blocks.
 fn base(target: Target) -> AttentionSpec {
@@ -284,4 +284,136 @@ fn wrong_contexts_and_blocks_are_refused_before_anything_runs() {
     let mut unread = case.clone();
     unread.inputs.block_table[2] = i32::MAX;
     assert_eq!(check_inputs(&plan, &unread.tensors()), []);
+}
+
+fn chunk(step: AttentionSpec, queries_per_workgroup: u32) -> Subject {
+    Subject::new(Spec::AttentionChunk(AttentionChunkSpec { step, queries_per_workgroup }))
+}
+
+/// Sequences whose queries start and end around boundaries of blocks: without earlier tokens and with, without queries,
+/// with one, with a whole block of them.
+fn chunks_around_blocks(size: u32) -> [String; 2] {
+    let sequences = [
+        (1, 1),
+        (0, 0),
+        (size - 1, size - 1),
+        (2, size + 1),
+        (size, 2 * size),
+        (0, size),
+        (size + 1, 2 * size + 1),
+        (3, 5 * size + 1),
+    ];
+    let listed = |pick: fn((u32, u32)) -> u32| sequences.map(|s| pick(s).to_string()).join(",");
+    [format!("lengths={}", listed(|s| s.0)), format!("contexts={}", listed(|s| s.1))]
+}
+
+/// Runs generated chunks, compares them with float64 and the twin, and gives what was run.
+fn verify_chunk(subject: &Subject, sizes: &[String; 2], seed: u64) -> (Attention, Tensors) {
+    let sizes = sizes.each_ref().map(String::as_str);
+    let (problem, case) = case(&subject.spec, &sizes, seed);
+    let outputs = subject.run(&problem, &case.tensors());
+    let name = format!("{} {}", subject.spec.target(), subject.spec.name());
+    for (output, verdict) in case.judge(&outputs).unwrap() {
+        assert!(verdict.passed, "{name}: {output}: {verdict:?}");
+    }
+    assert!(outputs == case.twin().unwrap(), "{name}: differs from the twin");
+    (case, outputs)
+}
+
+#[test]
+fn chunks_of_every_head_size_and_block_size() {
+    for base in Target::ALL.map(base) {
+        let layouts = [CacheLayout::TokenFirst, CacheLayout::HeadFirst].into_iter().cycle();
+        let shares = [(1, 3, 2), (2, 1, 4), (1, 2, 1)].into_iter().cycle();
+        let sizes = [64, 96, 128, 256].into_iter().flat_map(|d| [16, 32, 64].map(|size| (d, size)));
+        for (((head_dim, block_size), cache_layout), share) in sizes.zip(layouts).zip(shares) {
+            let (heads_per_workgroup, queries, waves) = share;
+            let (query_heads, key_heads) = (4, 2);
+            let shape = AttentionSpec { query_heads, key_heads, head_dim, block_size, ..base };
+            let step = AttentionSpec { cache_layout, heads_per_workgroup, waves, ..shape };
+            let sizes = chunks_around_blocks(block_size);
+            verify_chunk(&chunk(step, queries), &sizes, u64::from(head_dim + block_size));
+        }
+    }
+}
+
+/// The bits of a query do not depend on the queries that come with it: each is that of a decode step over the tokens
+/// that it sees, in the same cache and with the same table, whoever shares its workgroup.
+#[test]
+fn every_query_of_a_chunk_is_a_decode_step() {
+    for base in Target::ALL.map(base) {
+        for (heads_per_workgroup, queries, waves) in [(2, 1, 2), (1, 3, 2), (1, 4, 1)] {
+            let step = AttentionSpec { heads_per_workgroup, waves, head_dim: 64, ..base };
+            let subject = chunk(step, queries);
+            let sizes = ["lengths=18,0,3,1".to_owned(), "contexts=50,7,3,17".to_owned()];
+            let (case, together) = verify_chunk(&subject, &sizes, 11);
+            let (problem, alone) = one_by_one(step, &case);
+            let outputs = Subject::new(step).run(&problem, &alone.tensors());
+            assert!(outputs["o"] == together["o"], "{} {queries}", base.target);
+        }
+    }
+}
+
+/// Every query of a chunk as a sequence of its own, with as much of the context as it sees.
+fn one_by_one(step: AttentionSpec, chunk: &Attention) -> (Problem, Attention) {
+    let (shape, inputs) = (&chunk.shape, &chunk.inputs);
+    let ends = inputs.ends.as_ref().unwrap();
+    let (mut contexts, mut block_table) = (Vec::new(), Vec::new());
+    for (sequence, bounds) in ends.windows(2).enumerate() {
+        let row = sequence * shape.max_blocks..(sequence + 1) * shape.max_blocks;
+        for query in bounds[0]..bounds[1] {
+            contexts.push(inputs.contexts[sequence] - bounds[1] + query + 1);
+            block_table.extend_from_slice(&inputs.block_table[row.clone()]);
+        }
+    }
+    let listed = contexts.iter().map(i32::to_string).collect::<Vec<_>>().join(",");
+    let sizes = [
+        format!("contexts={listed}"),
+        format!("blocks={}", shape.blocks),
+        format!("max_blocks={}", shape.max_blocks),
+    ];
+    let problem = Spec::from(step).problem(&sizes).unwrap();
+    let shape = oracle::attention::Shape { batch: contexts.len(), ..*shape };
+    let inputs = Inputs { ends: None, contexts, block_table, ..inputs.clone() };
+    (problem, Attention { shape, inputs, ..chunk.clone() })
+}
+
+/// A query sees no token behind its own, whatever the cache has there.
+#[test]
+fn later_tokens_change_no_query() {
+    for base in Target::ALL.map(base) {
+        let step = AttentionSpec { heads_per_workgroup: 1, ..base };
+        let subject = chunk(step, 4);
+        let (problem, mut case) = case(&subject.spec, &["lengths=7", "contexts=35"], 12);
+        let before = subject.run(&problem, &case.tensors());
+        // The last token lies in the third block; its query is the last row.
+        let block = case.inputs.block_table[2] as usize;
+        for cache in [&mut case.inputs.k_cache, &mut case.inputs.v_cache] {
+            let mut values = cache.to_f64();
+            let row = case.shape.cache_row(block, 2, 0);
+            values[row..row + 2 * 64].fill(f64::NAN);
+            *cache = Stored::round(cache.dtype(), values);
+        }
+        let after = subject.run(&problem, &case.tensors());
+        let row = after["o"].len() / 7;
+        assert!(after["o"][..6 * row] == before["o"][..6 * row], "{}", base.target);
+        let last = Stored::from_le_bytes("o", Dtype::Bf16, &after["o"][6 * row..]).unwrap();
+        assert!(last.to_f64().iter().all(|value| value.is_nan()), "{}", base.target);
+    }
+}
+
+#[test]
+fn chunks_without_queries_and_contexts_without_room_for_them() {
+    let subject = chunk(AttentionSpec { heads_per_workgroup: 1, ..base(Target::Gfx1100) }, 2);
+    let (problem, case) = case(&subject.spec, &["lengths=5,0", "contexts=9,4"], 13);
+    let plan = subject.spec.plan(&problem).unwrap();
+    assert_eq!(check_inputs(&plan, &case.tensors()), []);
+    let mut short = case.clone();
+    short.inputs.contexts[0] = 4;
+    let problems = check_inputs(&plan, &short.tensors());
+    let words = "a context of 4 tokens, but the sequence has 5 queries";
+    assert!(problems.len() == 1 && problems[0].to_string().contains(words), "{problems:?}");
+    assert!(short.inputs.check(&short.shape).is_err());
+    let none = subject.spec.problem(&["lengths=0,0", "contexts=3,0"]).unwrap();
+    assert_eq!(subject.spec.plan(&none).unwrap().launches[0].grid, [8, 2, 1]);
 }

@@ -5,8 +5,9 @@ use dsl::text::print;
 use isa::Target;
 use specs::chunk::ChunkSpec;
 use specs::{
-    Activation, AttentionSpec, CacheLayout, ConvChunkSpec, ConvStepSpec, DecodeStepSpec, Dtype,
-    Family, Gate, HeadMap, RecurrentSpec, Reduction, Spec, StateContract, StateLayout,
+    Activation, AttentionChunkSpec, AttentionSpec, CacheLayout, ConvChunkSpec, ConvStepSpec,
+    DecodeStepSpec, Dtype, Family, Gate, HeadMap, RecurrentSpec, Reduction, Spec, StateContract,
+    StateLayout,
 };
 
 fn decode() -> DecodeStepSpec {
@@ -160,6 +161,10 @@ fn every_field_of_attention() {
         AttentionSpec { waves: 1, ..base },
     ];
     flips.into_iter().for_each(|flipped| moves_everything(base, flipped));
+    let chunk = |step: AttentionSpec| AttentionChunkSpec { step, queries_per_workgroup: 1 };
+    flips.into_iter().for_each(|flipped| moves_everything(chunk(base), chunk(flipped)));
+    let one_head = chunk(AttentionSpec { heads_per_workgroup: 1, ..base });
+    moves_everything(one_head, AttentionChunkSpec { queries_per_workgroup: 2, ..one_head });
 }
 
 fn chunk(file: &str) -> ChunkSpec {

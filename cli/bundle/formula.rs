@@ -37,6 +37,7 @@ impl Unit {
         match (self, spec) {
             (Unit::Chunks, Spec::Chunk(chunk)) => Some(chunk.common().chunk),
             (Unit::Segments, Spec::ConvChunk(conv)) => Some(conv.segment),
+            (Unit::Segments, Spec::AttentionChunk(spec)) => Some(spec.queries_per_workgroup),
             _ => None,
         }
     }
@@ -50,6 +51,9 @@ impl Unit {
             }
             (Unit::Segments, Spec::ConvChunk(conv), _) => {
                 problem.lengths().map(|lengths| conv.segments(lengths).into())
+            }
+            (Unit::Segments, Spec::AttentionChunk(spec), _) => {
+                problem.lengths().map(|lengths| spec.segments(lengths).into())
             }
             _ => None,
         }
@@ -198,7 +202,7 @@ mod tests {
             assert!(formulas.iter().all(|formula| formula.at(1) >= 1), "{}", entry.file);
             let units: Vec<_> = formulas.iter().filter_map(|formula| formula.unit).collect();
             let expected: &[Unit] = match &spec {
-                Spec::ConvChunk(_) => &[Unit::Batch, Unit::Segments],
+                Spec::ConvChunk(_) | Spec::AttentionChunk(_) => &[Unit::Batch, Unit::Segments],
                 Spec::Chunk(chunk) if chunk.scan().is_none() => &[Unit::Chunks],
                 _ => &[Unit::Batch],
             };

@@ -304,7 +304,10 @@ impl Reader<'_> {
     }
 
     fn is_prefill(&self) -> bool {
-        matches!(self.lead, Spec::Chunk(_) | Spec::Recurrent(_) | Spec::ConvChunk(_))
+        matches!(
+            self.lead,
+            Spec::Chunk(_) | Spec::Recurrent(_) | Spec::ConvChunk(_) | Spec::AttentionChunk(_)
+        )
     }
 
     /// The tokens of packed sequences, when the file packs them.
@@ -433,7 +436,10 @@ impl Reader<'_> {
                 (scan.state_layout, spec.common().head_k, scan.head_v)
             }
             Spec::Recurrent(spec) => (spec.step.state_layout, spec.step.head_k, spec.step.head_v),
-            Spec::ConvStep(_) | Spec::ConvChunk(_) | Spec::Attention(_) => return None,
+            Spec::ConvStep(_)
+            | Spec::ConvChunk(_)
+            | Spec::Attention(_)
+            | Spec::AttentionChunk(_) => return None,
         };
         let is_state = matches!(buffer.role, Role::State | Role::NextState);
         let turned = known == Known::KFirst && state_layout == StateLayout::VFirst;

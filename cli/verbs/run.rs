@@ -37,7 +37,7 @@ pub struct Args {
     /// A parameter of the problem, such as batch=4 (decode steps: batch, scale, pool_slots with a pool;
     /// conv steps: batch; prefill: batch and tokens, or lengths=33,0,100 with varlen, and scale; recurrent and conv
     /// chunks: the same with lengths always; attention: batch and context, or contexts=33,0,100, and blocks,
-    /// max_blocks, scale); may be given several times
+    /// max_blocks, scale, of chunks tokens or lengths too); may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     problem: Vec<String>,
     /// Inputs (and expected results) from a file instead of generated ones; docs/inputs.md says what

@@ -55,6 +55,7 @@ pub fn build(spec: &Spec) -> Result<Kernel, KernelError> {
         Spec::Recurrent(spec) => recurrent::build(&name, spec),
         Spec::ConvChunk(spec) => conv_chunk::build(&name, spec),
         Spec::Attention(spec) => attention::build(&name, spec),
+        Spec::AttentionChunk(spec) => attention::build_chunk(&name, spec),
     };
     built.map_err(|errors| KernelError::Build { name, errors })
 }

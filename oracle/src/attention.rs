@@ -1,12 +1,15 @@
-//! Paged decode attention in float64: contract, reference and limit of its output.
+//! Attention to a paged cache in float64: contract, reference and limit of its output.
 //!
 //! ```text
-//! s[j] = scale · Σ_d q[b, h, d] · K_j[d]        for the tokens j < context_len[b], hkv = h / (HQ / HKV)
-//! o[b, h] = Σ_j softmax(s)[j] · V_j             zeros where the context is empty
-//! K_j = row j mod block_size of block block_table[b, j / block_size], of head hkv
+//! s[j] = scale · Σ_d q[t, h, d] · K_j[d]        for the tokens j < seen[t], hkv = h / (HQ / HKV)
+//! o[t, h] = Σ_j softmax(s)[j] · V_j             zeros where nothing is seen
+//! K_j = row j mod block_size of block block_table[b, j / block_size], of head hkv, b the sequence of query t
+//! seen[t] = context_len[t]                      one query a sequence
+//! seen[t] = context_len[b] − cu_seqlens[b + 1] + t + 1     packed queries: those of the last tokens of each sequence
 //! ```
 
-use specs::{AttentionProblem, AttentionSpec, CacheLayout};
+use specs::signature::SEQUENCE_ENDS;
+use specs::{AttentionProblem, AttentionSpec, CacheLayout, packed};
 
 use crate::error::expect_len;
 use crate::measure::{Verdict, judge, narrow_limit};
@@ -18,6 +21,8 @@ use crate::{OracleError, Stored, twin};
 pub struct Shape {
     /// Sequences, B.
     pub batch: usize,
+    /// Rows of q and o: one a sequence, or all queries.
+    pub rows: usize,
     /// Heads of q and o, HQ.
     pub query_heads: usize,
     /// Heads of keys and values, HKV.
@@ -37,8 +42,10 @@ pub struct Shape {
 /// Tensors of one problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inputs {
-    /// [B, HQ, D].
+    /// [rows, HQ, D].
     pub q: Stored,
+    /// Where each sequence's queries start and end; absent where each has one.
+    pub ends: Option<Vec<i32>>,
     /// Keys: [blocks, block_size, HKV, D] or [blocks, HKV, block_size, D].
     pub k_cache: Stored,
     /// Values, in the layout of the keys.
@@ -67,6 +74,9 @@ impl Shape {
     pub fn of(spec: &AttentionSpec, problem: &AttentionProblem) -> Shape {
         Shape {
             batch: problem.contexts.len(),
+            rows: problem.lengths.as_ref().map_or(problem.contexts.len(), |lengths| {
+                lengths.iter().map(|length| *length as usize).sum()
+            }),
             query_heads: spec.query_heads as usize,
             key_heads: spec.key_heads as usize,
             head_dim: spec.head_dim as usize,
@@ -79,7 +89,7 @@ impl Shape {
 
     /// Elements of q and o.
     pub fn query_len(&self) -> usize {
-        self.batch * self.query_heads * self.head_dim
+        self.rows * self.query_heads * self.head_dim
     }
 
     /// Elements of one cache.
@@ -125,7 +135,34 @@ impl Inputs {
             }
             self.check_blocks(shape, row)?;
         }
+        self.check_ends(shape)
+    }
+
+    /// Whether the queries' ends are those of these rows, and each sequence's context has them in it.
+    fn check_ends(&self, shape: &Shape) -> Result<(), OracleError> {
+        let Some(ends) = &self.ends else {
+            return expect_len("q", shape.rows, shape.batch);
+        };
+        expect_len(SEQUENCE_ENDS, ends.len(), shape.batch + 1)?;
+        let last = ends.last().map_or(0, |end| usize::try_from(*end).unwrap_or(0));
+        expect_len("q", shape.rows, last)?;
+        for (row, ends) in ends.windows(2).enumerate() {
+            let (got, queries) = (self.contexts[row], ends[1].saturating_sub(ends[0]));
+            if queries < 0 || got < queries {
+                return Err(OracleError::Queries { row, got, queries });
+            }
+        }
         Ok(())
+    }
+
+    /// The sequence of a row of q, and the tokens that it sees, of checked inputs.
+    pub(crate) fn sees(&self, row: usize) -> (usize, usize) {
+        let Some(ends) = &self.ends else {
+            return (row, self.context(row));
+        };
+        let end = |sequence: usize| usize::try_from(ends[sequence + 1]).unwrap_or(0);
+        let sequence = (0..self.contexts.len()).find(|sequence| row < end(*sequence)).unwrap_or(0);
+        (sequence, self.context(sequence) + row + 1 - end(sequence))
     }
 
     fn check_blocks(&self, shape: &Shape, row: usize) -> Result<(), OracleError> {
@@ -194,6 +231,7 @@ impl Case {
             v_cache: take.floats("v_cache", spec.dtype)?,
             block_table: take.i32s("block_table")?,
             contexts: take.i32s(AttentionSpec::CONTEXTS)?,
+            ends: problem.lengths.as_deref().map(packed::sequence_ends),
             scale: problem.scale,
         };
         let shape = Shape::of(spec, problem);
@@ -203,7 +241,7 @@ impl Case {
 
     /// The input tensors under the names of the kernel's arguments.
     pub fn tensors(&self) -> Tensors {
-        let Inputs { q, k_cache, v_cache, block_table, contexts, scale: _ } = &self.inputs;
+        let Inputs { q, ends, k_cache, v_cache, block_table, contexts, scale: _ } = &self.inputs;
         let mut tensors = Tensors::new();
         put(&mut tensors, "q", q.to_le_bytes());
         put(&mut tensors, "k_cache", k_cache.to_le_bytes());
@@ -211,27 +249,30 @@ impl Case {
         let bytes = |numbers: &[i32]| numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
         put(&mut tensors, "block_table", bytes(block_table));
         put(&mut tensors, AttentionSpec::CONTEXTS, bytes(contexts));
+        if let Some(ends) = ends {
+            put(&mut tensors, SEQUENCE_ENDS, bytes(ends));
+        }
         tensors
     }
 
-    /// The float64 output, [B, HQ, D].
+    /// The float64 output, [rows, HQ, D].
     ///
     /// # Errors
     /// [`OracleError`] when the tensors do not describe one problem.
     pub fn reference(&self) -> Result<Vec<f64>, OracleError> {
         let Case { shape, inputs, .. } = self;
         inputs.check(shape)?;
-        let heads = (0..shape.batch).flat_map(|b| (0..shape.query_heads).map(move |h| (b, h)));
-        Ok(heads.flat_map(|(b, h)| self.head(b, h)).collect())
+        let heads = (0..shape.rows).flat_map(|row| (0..shape.query_heads).map(move |h| (row, h)));
+        Ok(heads.flat_map(|(row, h)| self.head(row, h)).collect())
     }
 
-    fn head(&self, b: usize, h: usize) -> Vec<f64> {
+    fn head(&self, row: usize, h: usize) -> Vec<f64> {
         let Case { shape, inputs, .. } = self;
-        let (d, context) = (shape.head_dim, inputs.context(b));
+        let (d, (b, context)) = (shape.head_dim, inputs.sees(row));
         if context == 0 {
             return vec![0.0; d];
         }
-        let q = (b * shape.query_heads + h) * d;
+        let q = (row * shape.query_heads + h) * d;
         let rows: Vec<_> =
             (0..context).map(|token| inputs.row(shape, b, token, shape.key_head(h))).collect();
         let score = |row: &usize| {

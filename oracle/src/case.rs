@@ -55,6 +55,9 @@ impl Case {
             (Spec::Attention(spec), Problem::Attention(problem)) => {
                 Ok(Case::Attention(inputs::attention(&spec, problem, sample)))
             }
+            (Spec::AttentionChunk(spec), Problem::Attention(problem)) => {
+                Ok(Case::Attention(inputs::attention(&spec.step, problem, sample)))
+            }
             _ => Err(OracleError::ForeignProblem),
         }
     }
@@ -91,6 +94,9 @@ impl Case {
             }
             (Spec::Attention(spec), Problem::Attention(problem)) => {
                 attention::Case::from_tensors(&spec, problem, tensors).map(Case::Attention)
+            }
+            (Spec::AttentionChunk(spec), Problem::Attention(problem)) => {
+                attention::Case::from_tensors(&spec.step, problem, tensors).map(Case::Attention)
             }
             _ => Err(OracleError::ForeignProblem),
         }

@@ -123,6 +123,18 @@ pub enum OracleError {
         /// Tokens that the row reaches.
         most: usize,
     },
+    /// A sequence with more queries than tokens, or ends that decrease.
+    #[error(
+        "context_len[{row}] is {got}; the sequence has {queries} queries, whose tokens are part of it"
+    )]
+    Queries {
+        /// Sequence.
+        row: usize,
+        /// Tokens given.
+        got: i32,
+        /// Queries of the sequence.
+        queries: i32,
+    },
     /// An entry of the block table that a context reads and that is no block of the cache.
     #[error("block_table[{row}, {entry}] is {got}; the cache has blocks 0 to {blocks} exclusive")]
     Block {
@@ -161,6 +173,7 @@ impl OracleError {
                 | OracleError::GateBelowBound { .. }
                 | OracleError::NonFinite { .. }
                 | OracleError::Context { .. }
+                | OracleError::Queries { .. }
                 | OracleError::Block { .. }
                 | OracleError::ScanAlone
         )

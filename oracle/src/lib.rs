@@ -3,8 +3,8 @@
 //!
 //! * [`Case`]: one problem of any kernel, from its spec to the verdicts.
 //! * [`decode_step`], [`conv_step`]: contracts, float64 references and limits of the two step kernels;
-//!   [`recurrent`], [`conv_chunk`]: of the kernels that take such steps for many tokens; [`attention`]: of the kernel
-//!   that reads a paged cache.
+//!   [`recurrent`], [`conv_chunk`]: of the kernels that take such steps for many tokens; [`attention`]: of the kernels
+//!   that read a paged cache.
 //! * [`delta_rule`]: the token-serial recurrence that the gated delta-rule kernels share.
 //! * [`prefill`]: problems of many tokens, with one reference token by token and another chunk by chunk.
 //! * [`twin`]: float32 results in a kernel's own order of operations; of the step kernels bit for bit what

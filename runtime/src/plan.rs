@@ -107,6 +107,10 @@ pub enum PlanProblem {
     )]
     Context { tensor: String, row: usize, got: i32, most: u64 },
     #[error(
+        "tensor '{tensor}', sequence {row}: a context of {got} tokens, but the sequence has {queries} queries, whose tokens are part of it; count them in the context"
+    )]
+    ShortContext { tensor: String, row: usize, got: i32, queries: i32 },
+    #[error(
         "tensor '{tensor}', sequence {row}, entry {entry}: block {got} is not in 0..{blocks}, but a context of {context} tokens reads it"
     )]
     BlockOutOfRange {
@@ -265,12 +269,19 @@ fn check_paged(
 ) -> Vec<PlanProblem> {
     let tensor = || decl.name.clone();
     match contract {
-        PagedContract::Contexts { most } => {
-            let rows = whole_numbers(bytes).into_iter().enumerate();
-            let wrong = rows.filter(|(_, got)| u64::try_from(*got).map_or(true, |got| got > *most));
-            let context =
-                |(row, got)| PlanProblem::Context { tensor: tensor(), row, got, most: *most };
-            wrong.map(context).collect()
+        PagedContract::Contexts { most, ends } => {
+            let ends = ends.as_ref().and_then(|ends| inputs.get(ends));
+            let ends = ends.map(|bytes| whole_numbers(bytes)).unwrap_or_default();
+            // Ends that are missing or wrong are told where they stand.
+            let queries = |row: usize| Some(ends.get(row + 1)?.saturating_sub(ends[row]));
+            let problem = |(row, got): (usize, i32)| {
+                if u64::try_from(got).map_or(true, |got| got > *most) {
+                    return Some(PlanProblem::Context { tensor: tensor(), row, got, most: *most });
+                }
+                let queries = queries(row).filter(|queries| *queries > got)?;
+                Some(PlanProblem::ShortContext { tensor: tensor(), row, got, queries })
+            };
+            whole_numbers(bytes).into_iter().enumerate().filter_map(problem).collect()
         }
         PagedContract::Blocks { contexts, block_size, blocks } => {
             let contexts = inputs.get(contexts).map(|bytes| whole_numbers(bytes));

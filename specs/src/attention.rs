@@ -12,7 +12,7 @@ use crate::field::{Settings, Value};
 
 pub use fields::FIELDS;
 pub use problem::AttentionProblem;
-pub(crate) use problem::{PARAMETERS, faults, read};
+pub(crate) use problem::{CHUNK_PARAMETERS, PARAMETERS, chunk_faults, faults, read, read_chunk};
 
 choice! {
     /// Orientation of the cache's blocks in memory, slowest axis first.

@@ -86,7 +86,7 @@ impl Spec {
                 Spec::Chunk(spec) => spec.scan().map(ScanPart::columns),
                 Spec::Recurrent(spec) => Some(spec.step.columns_per_workgroup()),
                 Spec::ConvChunk(spec) => Some(spec.step.workgroup_size()),
-                Spec::Attention(_) => None,
+                Spec::Attention(_) | Spec::AttentionChunk(_) => None,
             },
             grid_of_one_sequence: self.grid(&self.smallest_problem()),
             lds_bytes,
@@ -98,7 +98,10 @@ impl Spec {
                 Spec::DecodeStep(spec) => spec.state_registers_per_lane(),
                 Spec::Chunk(spec) => spec.scan().map(|scan| state_registers(spec.common(), scan)),
                 Spec::Recurrent(spec) => Some(spec.state_registers_per_lane()),
-                Spec::ConvStep(_) | Spec::ConvChunk(_) | Spec::Attention(_) => None,
+                Spec::ConvStep(_)
+                | Spec::ConvChunk(_)
+                | Spec::Attention(_)
+                | Spec::AttentionChunk(_) => None,
             },
             kernarg_bytes: signature.kernarg_bytes(),
             row_traffic_bytes: match self {
@@ -123,7 +126,8 @@ impl Spec {
             Spec::ConvStep(_) => Problem::ConvStep(ConvStepProblem { batch: 1 }),
             Spec::Recurrent(_) => Problem::Prefill(PrefillProblem::of(vec![1], 1.0)),
             Spec::ConvChunk(_) => Problem::ConvChunk(ConvChunkProblem { lengths: vec![1] }),
-            Spec::Attention(_) => Problem::Attention(AttentionProblem {
+            Spec::Attention(_) | Spec::AttentionChunk(_) => Problem::Attention(AttentionProblem {
+                lengths: matches!(self, Spec::AttentionChunk(_)).then(|| vec![1]),
                 contexts: vec![1],
                 blocks: 1,
                 max_blocks: 1,

@@ -5,6 +5,7 @@
 //! [launch plan](plan).
 
 pub mod attention;
+pub mod attention_chunk;
 pub mod choice;
 pub mod chunk;
 pub mod conv_chunk;
@@ -33,6 +34,7 @@ pub mod status;
 pub mod suggest;
 
 pub use attention::{AttentionProblem, AttentionSpec, CacheLayout};
+pub use attention_chunk::AttentionChunkSpec;
 pub use choice::Choice;
 pub use chunk::Split;
 pub use chunk::{ChunkSpec, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec, PrefillProblem};

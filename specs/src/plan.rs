@@ -13,7 +13,7 @@ use crate::rule::{Violation, is_valid_spec};
 use crate::signature::{
     Access, Argument, ArgumentKind, Axis, BUFFER_ALIGN_BYTES, BufferArgument, Extent,
 };
-use crate::signature::{Role, ScalarType, Signature};
+use crate::signature::{Role, SEQUENCE_ENDS, ScalarType, Signature};
 use crate::spec::Spec;
 
 /// Most workgroups in the y and z of a grid. Source: ROCr agent information, maximum grid dimensions.
@@ -69,6 +69,10 @@ pub enum PagedContract {
     Contexts {
         /// Tokens that the entries of a row reach.
         most: u64,
+        /// The tensor that holds the ends of the sequences' new tokens, which their contexts have in them; none where
+        /// each has one query.
+        #[serde(default)]
+        ends: Option<String>,
     },
     /// Rows of block indices: the first entries of each, as many as its context fills, are blocks of the cache. What
     /// stands behind them is never read. Sequences may share blocks.
@@ -260,6 +264,11 @@ impl Spec {
                 [channel_blocks(&spec.step), batch, spec.segments(lengths)]
             }
             Spec::Attention(spec) => [spec.query_heads / spec.heads_per_workgroup.max(1), 1, batch],
+            Spec::AttentionChunk(spec) => {
+                let lengths = problem.lengths().unwrap_or_default();
+                let AttentionSpec { query_heads, heads_per_workgroup, .. } = spec.step;
+                [query_heads / heads_per_workgroup.max(1), batch, spec.segments(lengths)]
+            }
         }
     }
 
@@ -325,6 +334,7 @@ impl Spec {
             Spec::Chunk(_) | Spec::Recurrent(_) | Spec::ConvChunk(_) => &["batch", "tokens"],
             Spec::DecodeStep(_) | Spec::ConvStep(_) => &["batch", "pool_slots"],
             Spec::Attention(_) => &["batch", "blocks"],
+            Spec::AttentionChunk(_) => &["batch", "blocks", "tokens"],
         }
     }
 
@@ -335,13 +345,16 @@ impl Spec {
     }
 
     fn paged_contract(&self, role: Role, problem: &Problem) -> Option<PagedContract> {
-        let (Spec::Attention(spec), Problem::Attention(problem)) = (self, problem) else {
-            return None;
+        let Problem::Attention(problem) = problem else { return None };
+        let block_size = match self {
+            Spec::Attention(spec) => spec.block_size,
+            Spec::AttentionChunk(spec) => spec.step.block_size,
+            _ => return None,
         };
-        let block_size = spec.block_size;
         match role {
             Role::Contexts => Some(PagedContract::Contexts {
                 most: u64::from(problem.max_blocks) * u64::from(block_size),
+                ends: problem.lengths.as_ref().map(|_| SEQUENCE_ENDS.to_owned()),
             }),
             Role::BlockTable => Some(PagedContract::Blocks {
                 contexts: AttentionSpec::CONTEXTS.to_owned(),

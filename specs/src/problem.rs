@@ -146,7 +146,8 @@ impl Problem {
     /// Tokens of every sequence, of problems of many tokens.
     pub fn lengths(&self) -> Option<&[u32]> {
         match self {
-            Problem::DecodeStep(_) | Problem::ConvStep(_) | Problem::Attention(_) => None,
+            Problem::DecodeStep(_) | Problem::ConvStep(_) => None,
+            Problem::Attention(problem) => problem.lengths.as_deref(),
             Problem::Prefill(problem) => Some(&problem.lengths),
             Problem::ConvChunk(problem) => Some(&problem.lengths),
         }
@@ -176,13 +177,14 @@ impl Spec {
             Spec::Recurrent(_) => prefill::parameters(true, TokenLayout::TokenMajor),
             Spec::ConvChunk(_) => &["batch", "lengths", "tokens"],
             Spec::Attention(_) => attention::PARAMETERS,
+            Spec::AttentionChunk(_) => attention::CHUNK_PARAMETERS,
         }
     }
 
     /// The problem that `key=value` texts describe; what they leave out has its default: batch 1
     /// (3 with a pool, so that a row without a sequence is among them), two more pool slots than sequences, scale K^(−1/2);
     /// of chunked prefill 100 tokens a sequence, and 8 free elements behind every strided row; of attention a context of
-    /// 100 tokens.
+    /// 100 tokens, the last 40 of them new where it takes many.
     ///
     /// # Errors
     /// Everything that is wrong with the texts and their values.
@@ -217,6 +219,9 @@ impl Spec {
                 lengths: read_lengths(&mut parameters, (1, CONV_TOKENS)),
             }),
             Spec::Attention(spec) => Problem::Attention(attention::read(spec, &mut parameters)),
+            Spec::AttentionChunk(spec) => {
+                Problem::Attention(attention::read_chunk(&spec.step, &mut parameters))
+            }
         };
         if parameters.faults.is_empty() {
             self.check_problem(&problem)?;
@@ -250,8 +255,11 @@ impl Spec {
                 faults.extend(length_faults(&problem.lengths));
                 faults.extend(too_many_segments(spec, &problem.lengths));
             }
-            (Spec::Attention(spec), Problem::Attention(problem)) => {
+            (Spec::Attention(spec), Problem::Attention(problem)) if problem.lengths.is_none() => {
                 faults.extend(attention::faults(spec, problem));
+            }
+            (Spec::AttentionChunk(spec), Problem::Attention(problem)) => {
+                faults.extend(attention::chunk_faults(spec, problem));
             }
             (_, Problem::DecodeStep(_)) => faults.push(other_kernel(self, "decode_step")),
             (_, Problem::ConvStep(_)) => faults.push(other_kernel(self, "conv_step")),

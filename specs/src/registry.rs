@@ -37,7 +37,7 @@ pub const FAMILIES: &[FamilyEntry] = &[
     FamilyEntry {
         name: "attention",
         title: "Softmax attention to a paged cache",
-        kernels: &[KernelKind::AttentionDecode],
+        kernels: &[KernelKind::AttentionDecode, KernelKind::AttentionChunk],
     },
 ];
 
@@ -126,6 +126,9 @@ pub const LIBRARY: &[LibrarySpec] = library!([
         "attention_decode_d96",
         "attention_decode_d64",
         "attention_decode_d256",
+        "attention_chunk",
+        "attention_chunk_mha",
+        "attention_chunk_d256",
         "kda_chunk_tile",
         "kda_chunk_scan",
         "kda_chunk_fused",

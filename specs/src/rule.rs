@@ -10,6 +10,7 @@ use isa::Target;
 use serde::Serialize;
 
 use crate::attention::AttentionSpec;
+use crate::attention_chunk::AttentionChunkSpec;
 use crate::chunk::{ChunkParts, ChunkSpec, KdaChunkFusedSpec, KdaChunkScanSpec, KdaTileSpec};
 use crate::conv_chunk::ConvChunkSpec;
 use crate::conv_step::ConvStepSpec;
@@ -207,6 +208,14 @@ impl AttentionSpec {
     }
 }
 
+impl AttentionChunkSpec {
+    /// Every broken rule: those of the decode kernel whose body its queries take, and its own.
+    pub fn check(&self) -> Vec<Violation> {
+        let own = rules::ATTENTION_CHUNK.iter().flat_map(|rule| rule.check(self));
+        self.step.check().into_iter().chain(own).collect()
+    }
+}
+
 impl Spec {
     /// Every broken rule.
     pub fn check(&self) -> Vec<Violation> {
@@ -217,6 +226,7 @@ impl Spec {
             Spec::Recurrent(spec) => spec.check(),
             Spec::ConvChunk(spec) => spec.check(),
             Spec::Attention(spec) => spec.check(),
+            Spec::AttentionChunk(spec) => spec.check(),
         }
     }
 }

@@ -5,6 +5,7 @@ mod attention_registers;
 mod block_size;
 mod cache_dtype;
 mod chunk;
+mod chunk_queries;
 mod conv_segment;
 mod conv_width;
 mod gate_lower_bound;
@@ -28,6 +29,7 @@ mod wave_width;
 mod workgroup_size;
 
 use crate::attention::AttentionSpec;
+use crate::attention_chunk::AttentionChunkSpec;
 use crate::conv_chunk::ConvChunkSpec;
 use crate::conv_step::ConvStepSpec;
 use crate::decode_step::DecodeStepSpec;
@@ -87,6 +89,9 @@ pub const ATTENTION: &[Rule<AttentionSpec>] = &[
     row_bytes::rule(),
 ];
 
+/// The rules of chunk attention beside those of its step.
+pub const ATTENTION_CHUNK: &[Rule<AttentionChunkSpec>] = &[chunk_queries::RULE];
+
 /// The multiple of `step` nearest to `value`, and at least one step.
 fn nearest_multiple(value: u32, step: u32) -> u32 {
     let below = value - value % step;
@@ -103,6 +108,7 @@ pub(crate) mod fixtures {
     use isa::Target;
 
     use crate::attention::{AttentionSpec, CacheLayout};
+    use crate::attention_chunk::AttentionChunkSpec;
     use crate::conv_chunk::ConvChunkSpec;
     use crate::conv_step::{Activation, ConvStepSpec};
     use crate::decode_step::{
@@ -175,6 +181,11 @@ pub(crate) mod fixtures {
         }
     }
 
+    /// A legal chunk attention kernel.
+    pub fn attention_chunk() -> AttentionChunkSpec {
+        AttentionChunkSpec { step: attention(), queries_per_workgroup: 1 }
+    }
+
     /// Asserts that exactly one violation is there, of this rule and field, with these words.
     pub fn refused(violations: &[Violation], rule: &str, field: &str, words: &[&str]) {
         let [violation] = violations else {
@@ -199,6 +210,7 @@ mod tests {
         assert_eq!(fixtures::recurrent().check(), []);
         assert_eq!(fixtures::conv_chunk().check(), []);
         assert_eq!(fixtures::attention().check(), []);
+        assert_eq!(fixtures::attention_chunk().check(), []);
         assert_eq!(chunk::fixtures::tile().check(), []);
         assert_eq!(chunk::fixtures::scan().check(), []);
         assert_eq!(chunk::fixtures::fused().check(), []);
@@ -219,6 +231,7 @@ mod tests {
             pages(RECURRENT),
             pages(CONV_CHUNK),
             pages(ATTENTION),
+            pages(ATTENTION_CHUNK),
             pages(PREFILL_PROBLEM),
         ] {
             let ids: std::collections::BTreeSet<_> = list.iter().map(|(id, _)| id).collect();

@@ -291,6 +291,7 @@ impl Spec {
             Spec::Recurrent(spec) => spec.signature(),
             Spec::ConvChunk(spec) => spec.signature(),
             Spec::Attention(spec) => spec.signature(),
+            Spec::AttentionChunk(spec) => spec.signature(),
         }
     }
 }
@@ -429,10 +430,13 @@ pub(crate) fn scale() -> Argument {
     Argument { name: "scale", kind: ArgumentKind::Scalar(ScalarType::F32) }
 }
 
+/// The argument that says where packed sequences start and end.
+pub const SEQUENCE_ENDS: &str = "cu_seqlens";
+
 /// Where packed sequences start and end.
 pub(crate) fn sequence_ends() -> Argument {
     let shape = [Axis { symbol: "N+1", extent: Extent::SequenceEnds }];
-    buffer("cu_seqlens", Element::I32, Access::ReadOnly, Role::Table, &shape)
+    buffer(SEQUENCE_ENDS, Element::I32, Access::ReadOnly, Role::Table, &shape)
 }
 
 pub(crate) fn fixed(symbol: &'static str, extent: u32) -> Axis {

@@ -3,6 +3,7 @@
 use isa::Target;
 
 use crate::attention::{self, AttentionSpec};
+use crate::attention_chunk::{self, AttentionChunkSpec};
 use crate::choice::{Choice, choice};
 use crate::chunk::{ChunkSpec, fields as chunk_fields};
 use crate::conv_chunk::{self, ConvChunkSpec};
@@ -31,6 +32,8 @@ choice! {
         ConvChunk = "conv_chunk",
         /// [`AttentionSpec`].
         AttentionDecode = "attention_decode",
+        /// [`AttentionChunkSpec`].
+        AttentionChunk = "attention_chunk",
     }
 }
 
@@ -46,6 +49,7 @@ impl KernelKind {
             KernelKind::Recurrent => recurrent::FIELDS,
             KernelKind::ConvChunk => conv_chunk::FIELDS,
             KernelKind::AttentionDecode => attention::FIELDS,
+            KernelKind::AttentionChunk => attention_chunk::FIELDS,
         }
     }
 }
@@ -65,6 +69,8 @@ pub enum Spec {
     ConvChunk(ConvChunkSpec),
     /// Softmax attention to a paged cache.
     Attention(AttentionSpec),
+    /// The same of many queries.
+    AttentionChunk(AttentionChunkSpec),
 }
 
 impl Spec {
@@ -77,6 +83,7 @@ impl Spec {
             Spec::Recurrent(_) => KernelKind::Recurrent,
             Spec::ConvChunk(_) => KernelKind::ConvChunk,
             Spec::Attention(_) => KernelKind::AttentionDecode,
+            Spec::AttentionChunk(_) => KernelKind::AttentionChunk,
         }
     }
 
@@ -87,7 +94,7 @@ impl Spec {
             Spec::ConvStep(_) | Spec::ConvChunk(_) => ConvStepSpec::FAMILY,
             Spec::Chunk(spec) => spec.common().family.name(),
             Spec::Recurrent(spec) => spec.step.family.name(),
-            Spec::Attention(_) => AttentionSpec::FAMILY,
+            Spec::Attention(_) | Spec::AttentionChunk(_) => AttentionSpec::FAMILY,
         }
     }
 
@@ -100,6 +107,7 @@ impl Spec {
             Spec::Recurrent(spec) => spec.step.target,
             Spec::ConvChunk(spec) => spec.step.target,
             Spec::Attention(spec) => spec.target,
+            Spec::AttentionChunk(spec) => spec.step.target,
         }
     }
 
@@ -116,6 +124,9 @@ impl Spec {
             KernelKind::AttentionDecode => {
                 AttentionSpec::from_settings(settings).map(Spec::Attention)
             }
+            KernelKind::AttentionChunk => {
+                AttentionChunkSpec::from_settings(settings).map(Spec::AttentionChunk)
+            }
         }
     }
 
@@ -128,6 +139,7 @@ impl Spec {
             Spec::Recurrent(spec) => spec.settings(),
             Spec::ConvChunk(spec) => spec.settings(),
             Spec::Attention(spec) => spec.settings(),
+            Spec::AttentionChunk(spec) => spec.settings(),
         }
     }
 
@@ -140,6 +152,7 @@ impl Spec {
             Spec::Recurrent(spec) => spec.step.workgroup_size(),
             Spec::ConvChunk(spec) => spec.step.workgroup_size(),
             Spec::Attention(spec) => spec.workgroup_size(),
+            Spec::AttentionChunk(spec) => spec.step.workgroup_size(),
         }
     }
 
@@ -152,6 +165,7 @@ impl Spec {
             Spec::Recurrent(spec) => spec.step.waves,
             Spec::ConvChunk(spec) => spec.step.waves,
             Spec::Attention(spec) => spec.waves,
+            Spec::AttentionChunk(spec) => spec.step.waves,
         }
     }
 
@@ -164,6 +178,7 @@ impl Spec {
             Spec::Recurrent(spec) => spec.step.wave_width,
             Spec::ConvChunk(spec) => spec.step.wave_width,
             Spec::Attention(spec) => spec.wave_width,
+            Spec::AttentionChunk(spec) => spec.step.wave_width,
         }
     }
 
@@ -179,6 +194,7 @@ impl Spec {
     pub fn lds_bytes(&self) -> u64 {
         match self {
             Spec::Attention(spec) => spec.lds_bytes(),
+            Spec::AttentionChunk(spec) => spec.lds_bytes(),
             _ => self.lds_map().map_or(0, |map| map.total_bytes()),
         }
     }
@@ -211,6 +227,12 @@ impl From<ConvChunkSpec> for Spec {
 impl From<AttentionSpec> for Spec {
     fn from(spec: AttentionSpec) -> Spec {
         Spec::Attention(spec)
+    }
+}
+
+impl From<AttentionChunkSpec> for Spec {
+    fn from(spec: AttentionChunkSpec) -> Spec {
+        Spec::AttentionChunk(spec)
     }
 }
 

@@ -45,7 +45,8 @@ fn file_names_say_family_kernel_and_target() {
             KernelKind::DecodeStep => format!("{}_decode", spec.family()),
             kernel @ (KernelKind::ConvStep
             | KernelKind::ConvChunk
-            | KernelKind::AttentionDecode) => kernel.to_string(),
+            | KernelKind::AttentionDecode
+            | KernelKind::AttentionChunk) => kernel.to_string(),
             kernel => format!("{}_{kernel}", spec.family()),
         };
         assert!(file.starts_with(&start), "{file}");

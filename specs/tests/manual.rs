@@ -30,6 +30,7 @@ fn manual() -> String {
         ("recurrent", both(pages(rules::DECODE_STEP), pages(rules::RECURRENT))),
         ("conv chunk", both(pages(rules::CONV_STEP), pages(rules::CONV_CHUNK))),
         ("attention", pages(rules::ATTENTION)),
+        ("attention chunk", both(pages(rules::ATTENTION), pages(rules::ATTENTION_CHUNK))),
         ("chunk tile", pages(rules::CHUNK_TILE)),
         ("chunk scan", pages(rules::CHUNK_SCAN)),
         ("chunk fused", pages(rules::CHUNK_FUSED)),

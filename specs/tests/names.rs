@@ -32,12 +32,13 @@ fn other(kind: FieldKind, value: Value) -> Value {
 }
 
 /// Steps, the kernels that take many of them, and attention.
-const WITH_BASES: [KernelKind; 5] = [
+const WITH_BASES: [KernelKind; 6] = [
     KernelKind::DecodeStep,
     KernelKind::ConvStep,
     KernelKind::Recurrent,
     KernelKind::ConvChunk,
     KernelKind::AttentionDecode,
+    KernelKind::AttentionChunk,
 ];
 
 /// A spec in which the field is in play, with what its sibling fields need for any value.
@@ -54,8 +55,8 @@ fn bases(kernel: KernelKind) -> Vec<Spec> {
             library_spec("gdn_recurrent_serial_gfx1100.toml"),
         ],
         KernelKind::ConvChunk => vec![library_spec("conv_chunk_bias_gfx950.toml")],
-        KernelKind::AttentionDecode => {
-            let spec = library_spec("attention_decode_gfx950.toml");
+        KernelKind::AttentionDecode | KernelKind::AttentionChunk => {
+            let spec = library_spec(&format!("{kernel}_gfx950.toml"));
             let windowed = with(&spec, "window", Value::Count(4096));
             vec![with(&windowed, "soft_cap", Value::Number(50.0))]
         }

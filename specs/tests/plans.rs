@@ -209,12 +209,56 @@ fn attention_reads_a_cache_by_a_table() {
     assert_eq!(dims(&attention, "k_cache"), [9, 1, 64, 128]);
     assert_eq!(dims(&attention, "block_table"), [4, 4]);
     let contract = |name| attention.tensor(name).and_then(|tensor| tensor.paged.clone());
-    assert_eq!(contract("context_len"), Some(PagedContract::Contexts { most: 256 }));
+    assert_eq!(contract("context_len"), Some(PagedContract::Contexts { most: 256, ends: None }));
     let contexts = "context_len".to_owned();
     let blocks = PagedContract::Blocks { contexts, block_size: 64, blocks: 9 };
     assert_eq!(contract("block_table"), Some(blocks));
     let empty = plan(file, &["context=0", "blocks=1"]);
     assert_eq!((dims(&empty, "v_cache")[0], dims(&empty, "block_table")), (1, vec![1, 1]));
+}
+
+#[test]
+fn chunk_attention_packs_queries_of_the_last_tokens() {
+    let expected = [
+        "q: bf16 [T, HQ=16, D=256]",
+        "cu_seqlens: i32 [N+1]",
+        "k_cache: bf16 [blocks, block_size=16, HKV=2, D=256]",
+        "v_cache: bf16 [blocks, block_size=16, HKV=2, D=256]",
+        "max_blocks: i32",
+        "block_table: i32 [B, max_blocks]",
+        "context_len: i32 [B]",
+        "o: bf16 [T, HQ=16, D=256]",
+        "scale: f32",
+    ];
+    let file = "attention_chunk_d256_gfx1100.toml";
+    assert_eq!(arguments(file), expected);
+    let chunk = plan(file, &["lengths=5,0,1", "contexts=5,3,40"]);
+    // Two heads and two queries a workgroup.
+    assert_eq!(chunk.launches[0].grid, [8, 3, 3]);
+    assert_eq!((dims(&chunk, "q"), dims(&chunk, "block_table")), (vec![6, 16, 256], vec![3, 3]));
+    let contract = |name| chunk.tensor(name).and_then(|tensor| tensor.paged.clone());
+    let ends = Some("cu_seqlens".to_owned());
+    assert_eq!(contract("context_len"), Some(PagedContract::Contexts { most: 48, ends }));
+    assert_eq!(chunk.tensor("cu_seqlens").and_then(|ends| ends.ends_at), Some(6));
+    // Without a context every sequence has 60 tokens before its queries.
+    assert_eq!(dims(&plan(file, &["lengths=5,21"]), "block_table"), [2, 6]);
+}
+
+#[test]
+fn queries_beyond_a_context_are_refused() {
+    let file = "attention_chunk_mha_gfx950.toml";
+    let words = ["sequence 1", "9 queries", "a context of 8 tokens", "count the new tokens"];
+    refused(file, &["lengths=1,9", "contexts=1,8"], false, &words);
+    refused(file, &["lengths=1,9", "contexts=9"], false, &["contexts of 1 sequences", "of 2"]);
+    refused(file, &["context=9", "contexts=9"], true, &["beside contexts"]);
+    let words = ["3 queries", "at most 65535 workgroups", "queries_per_workgroup"];
+    refused(file, &["tokens=196606"], false, &words);
+    let decode = library_spec("attention_decode_gfx950.toml");
+    let chunk = library_spec("attention_chunk_gfx950.toml");
+    let problem = chunk.problem(&["tokens=3"]).expect("a problem");
+    assert!(decode.check_problem(&problem).is_err());
+    let problem = decode.problem(&["context=3"]).expect("a problem");
+    assert!(chunk.check_problem(&problem).is_err());
 }
 
 #[test]

@@ -131,12 +131,13 @@ fn keeps_pattern(pattern: &str, text: &str) -> bool {
 }
 
 /// A kernel of every kind, some of which belong together.
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     "specs/library/gdn_decode_pool_gfx1100.toml",
     "specs/library/conv_step_bias_gfx950.toml",
     "specs/library/conv_chunk_gfx950.toml",
     "specs/library/conv_chunk_width1_gfx1100.toml",
     "specs/library/kda_recurrent_gfx1100.toml",
+    "specs/library/attention_chunk_d256_gfx1100.toml",
     "specs/library/gdn_chunk_fused_gfx950.toml",
     PAIR[0],
     PAIR[1],
@@ -157,7 +158,7 @@ fn kernels_of_every_kind_keep_the_schema_and_their_calls_compile() {
     for kernel in &manifest.kernels {
         let units: Vec<Unit> = kernel.launch.counts.iter().map(|count| count.unit).collect();
         let expected: &[Unit] = match kernel.spec["kernel"].as_str() {
-            "conv_chunk" => &[Unit::Batch, Unit::Segments],
+            "conv_chunk" | "attention_chunk" => &[Unit::Batch, Unit::Segments],
             "chunk_tile" => &[Unit::Chunks],
             _ => &[Unit::Batch],
         };

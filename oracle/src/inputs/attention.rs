@@ -1,6 +1,6 @@
 //! Tensors for attention kernels.
 
-use specs::{AttentionProblem, AttentionSpec};
+use specs::{AttentionProblem, AttentionSpec, packed};
 
 use super::{Generator, Sample};
 use crate::Stored;
@@ -25,6 +25,7 @@ pub fn attention(spec: &AttentionSpec, problem: &AttentionProblem, sample: &Samp
         v_cache: cache("v_cache"),
         block_table,
         contexts,
+        ends: problem.lengths.as_deref().map(packed::sequence_ends),
         scale: problem.scale,
     };
     Case { shape, inputs, order: Order::of(spec) }

@@ -1,4 +1,4 @@
-//! Float32 twin of paged decode attention.
+//! Float32 twin of attention to a paged cache.
 
 use super::instruction::{LOG2E, exp2, max_num, rcp};
 use super::narrow;
@@ -17,7 +17,7 @@ struct Softmax {
     sums: Vec<f32>,
 }
 
-/// The output of the kernel, [B, HQ, D].
+/// The output of the kernel, [rows, HQ, D].
 ///
 /// # Errors
 /// [`OracleError`] when shape and tensors do not describe one problem, or lanes do not share a head or a block evenly.
@@ -25,9 +25,11 @@ pub fn run(shape: &Shape, inputs: &Inputs, order: Order) -> Result<Stored, Oracl
     inputs.check(shape)?;
     let channels = channels_of_lanes(shape, order)?;
     let mut o = Vec::with_capacity(shape.query_len());
-    for b in 0..shape.batch {
+    for row in 0..shape.rows {
+        let (sequence, context) = inputs.sees(row);
         for h in 0..shape.query_heads {
-            let head = Head { shape, inputs, order, channels: &channels, place: (b, h) };
+            let place = (row, h);
+            let head = Head { shape, inputs, order, channels: &channels, place, sequence, context };
             o.extend(head.output());
         }
     }
@@ -53,19 +55,22 @@ fn channels_of_lanes(shape: &Shape, order: Order) -> Result<Vec<Vec<usize>>, Ora
     Ok((0..order.key_lanes).map(of_lane).collect())
 }
 
-/// One query head of one sequence.
+/// One head of one query.
 struct Head<'a> {
     shape: &'a Shape,
     inputs: &'a Inputs,
     order: Order,
     channels: &'a [Vec<usize>],
-    /// Sequence and query head.
+    /// Row of q and query head.
     place: (usize, usize),
+    sequence: usize,
+    /// Tokens that the query sees.
+    context: usize,
 }
 
 impl Head<'_> {
     fn output(&self) -> Vec<f32> {
-        if self.inputs.context(self.place.0) == 0 {
+        if self.context == 0 {
             return vec![0.0; self.shape.head_dim];
         }
         let q = self.scaled_query();
@@ -79,16 +84,15 @@ impl Head<'_> {
     }
 
     fn scaled_query(&self) -> Vec<f32> {
-        let (d, (b, h)) = (self.shape.head_dim, self.place);
-        let first = (b * self.shape.query_heads + h) * d;
+        let (d, (row, h)) = (self.shape.head_dim, self.place);
+        let first = (row * self.shape.query_heads + h) * d;
         let factor = self.inputs.scale * LOG2E;
         (first..first + d).map(|at| self.inputs.q.f32_at(at) * factor).collect()
     }
 
     /// What a wave has after its blocks, in each of its lanes.
     fn wave(&self, q: &[f32], wave: usize) -> Softmax {
-        let context = self.inputs.context(self.place.0);
-        let blocks = context.div_ceil(self.shape.block_size);
+        let blocks = self.context.div_ceil(self.shape.block_size);
         let of_group = |group: usize| {
             let mut softmax = self.nothing();
             for block in (wave..blocks).step_by(self.order.waves) {
@@ -106,7 +110,7 @@ impl Head<'_> {
 
     /// Takes in what a lane group holds of a block: one key a step.
     fn take_block(&self, q: &[f32], block: usize, group: usize, softmax: &mut Softmax) {
-        let (size, context) = (self.shape.block_size, self.inputs.context(self.place.0));
+        let (size, context) = (self.shape.block_size, self.context);
         let tokens = (0..size / self.order.keys_at_once)
             .map(|step| block * size + step * self.order.keys_at_once + group);
         let tokens: Vec<_> = tokens.map(|token| (token < context).then_some(token)).collect();
@@ -120,7 +124,8 @@ impl Head<'_> {
         for (channel, sum) in softmax.sums.iter_mut().enumerate() {
             *sum *= factor;
             for (token, weight) in tokens.iter().zip(&weights) {
-                let v = token.map_or(0.0, |token| self.value(token, channel));
+                // What is not seen changes no sum, whichever zero that is.
+                let v = token.map_or(-0.0, |token| self.value(token, channel));
                 *sum = v.mul_add(*weight, *sum);
             }
         }
@@ -128,8 +133,7 @@ impl Head<'_> {
     }
 
     fn row(&self, token: usize) -> usize {
-        let (b, h) = self.place;
-        self.inputs.row(self.shape, b, token, self.shape.key_head(h))
+        self.inputs.row(self.shape, self.sequence, token, self.shape.key_head(self.place.1))
     }
 
     fn value(&self, token: usize, channel: usize) -> f32 {

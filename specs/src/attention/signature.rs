@@ -16,18 +16,23 @@ const ENTRIES: Axis = Axis { symbol: AttentionSpec::ENTRIES, extent: Extent::Tab
 impl AttentionSpec {
     /// The kernel's arguments.
     pub fn signature(&self) -> Signature {
+        self.signature_of(BATCH)
+    }
+
+    /// The arguments of a kernel with a row of q and o for each of `rows`.
+    pub(crate) fn signature_of(&self, rows: Axis) -> Signature {
         let element = self.dtype.into();
         let read = |name, element, role, shape: &[Axis]| {
             buffer(name, element, Access::ReadOnly, role, shape)
         };
         let arguments: Vec<Argument> = vec![
-            input("q", element, &self.rows(BATCH)),
+            input("q", element, &self.rows(rows)),
             read("k_cache", element, Role::Cache, &self.cache_shape()),
             read("v_cache", element, Role::Cache, &self.cache_shape()),
             Argument { name: AttentionSpec::ENTRIES, kind: ArgumentKind::Scalar(ScalarType::I32) },
             read("block_table", Element::I32, Role::BlockTable, &[BATCH, ENTRIES]),
             read(AttentionSpec::CONTEXTS, Element::I32, Role::Contexts, &[BATCH]),
-            output("o", element, &self.rows(BATCH)),
+            output("o", element, &self.rows(rows)),
             scale(),
         ];
         Signature { arguments }

@@ -8,7 +8,7 @@ use crate::attention::AttentionSpec;
 use crate::rule::{Rule, Violation};
 
 /// Most registers a lane that are held over a block.
-const MAX_HELD_REGISTERS: u32 = 160;
+pub(crate) const MAX_HELD_REGISTERS: u32 = 160;
 
 pub(crate) const RULE: Rule<AttentionSpec> =
     Rule { id: "attention_registers", file: include_str!("attention_registers.rs"), check };
