@@ -291,16 +291,17 @@ fn chunk(step: AttentionSpec, queries_per_workgroup: u32) -> Subject {
 }
 
 /// Sequences whose queries start and end around boundaries of blocks: without earlier tokens and with, without queries,
-/// with one, with a whole block of them.
+/// with one, with several across a boundary.
 fn chunks_around_blocks(size: u32) -> [String; 2] {
     let sequences = [
         (1, 1),
         (0, 0),
-        (size - 1, size - 1),
+        (17, 17),
+        (5, size - 1),
         (2, size + 1),
-        (size, 2 * size),
+        (4, 2 * size),
         (0, size),
-        (size + 1, 2 * size + 1),
+        (6, 2 * size + 1),
         (3, 5 * size + 1),
     ];
     let listed = |pick: fn((u32, u32)) -> u32| sequences.map(|s| pick(s).to_string()).join(",");
