@@ -304,10 +304,7 @@ impl Reader<'_> {
     }
 
     fn is_prefill(&self) -> bool {
-        matches!(
-            self.lead,
-            Spec::Chunk(_) | Spec::Recurrent(_) | Spec::ConvChunk(_) | Spec::AttentionChunk(_)
-        )
+        !matches!(self.lead, Spec::DecodeStep(_) | Spec::ConvStep(_) | Spec::Attention(_))
     }
 
     /// The tokens of packed sequences, when the file packs them.
@@ -436,10 +433,7 @@ impl Reader<'_> {
                 (scan.state_layout, spec.common().head_k, scan.head_v)
             }
             Spec::Recurrent(spec) => (spec.step.state_layout, spec.step.head_k, spec.step.head_v),
-            Spec::ConvStep(_)
-            | Spec::ConvChunk(_)
-            | Spec::Attention(_)
-            | Spec::AttentionChunk(_) => return None,
+            _ => return None,
         };
         let is_state = matches!(buffer.role, Role::State | Role::NextState);
         let turned = known == Known::KFirst && state_layout == StateLayout::VFirst;
