@@ -2,6 +2,7 @@
 
 pub mod conditions;
 pub mod devices;
+mod tensor_error;
 pub mod tensor_file;
 mod tensor_values;
 

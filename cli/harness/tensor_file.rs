@@ -2,15 +2,16 @@
 //! flash-linear-attention uses, problem sizes from their shapes, expected results under `expected.*`.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use oracle::tensors::Tensors;
 use safetensors::{SafeTensors, tensor::TensorView};
 use specs::signature::{Access, BufferArgument, Extent, Role};
 use specs::{AttentionSpec, DecodeStepSpec, Job, Spec, StateLayout};
 
+pub use super::tensor_error::TensorFileError;
 use super::tensor_values::{dtype, floats, listed, transpose, whole_numbers};
-use crate::files::{self, FileError};
+use crate::files;
 
 /// Largest tensor file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 30;
@@ -63,42 +64,6 @@ pub struct FileProblem {
 
 /// Expected results by argument, and the names of the tensors that hold them.
 type Expected = (BTreeMap<String, Vec<f64>>, Vec<String>);
-
-/// Why a file is no problem of a spec.
-#[derive(Debug, thiserror::Error)]
-pub enum TensorFileError {
-    /// The file cannot be read.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// It is not in the safetensors format.
-    #[error("{} is not a safetensors file: {problem}", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// What the format's reader says.
-        problem: String,
-    },
-    /// What the file says of itself is of another problem.
-    #[error("{}: metadata '{key}' {problem}", path.display())]
-    Metadata {
-        /// The file.
-        path: PathBuf,
-        /// Its key.
-        key: &'static str,
-        /// What was found and what was expected.
-        problem: String,
-    },
-    /// A tensor is missing, superfluous, or not what the spec fixes.
-    #[error("{}: tensor '{tensor}' {problem}", path.display())]
-    Tensor {
-        /// The file.
-        path: PathBuf,
-        /// Its name in the file or in the kernel.
-        tensor: String,
-        /// What was found and what was expected.
-        problem: String,
-    },
-}
 
 /// Reads the problem of a spec out of a file.
 ///
@@ -304,7 +269,10 @@ impl Reader<'_> {
     }
 
     fn is_prefill(&self) -> bool {
-        !matches!(self.lead, Spec::DecodeStep(_) | Spec::ConvStep(_) | Spec::Attention(_))
+        matches!(
+            self.lead,
+            Spec::Chunk(_) | Spec::Recurrent(_) | Spec::ConvChunk(_) | Spec::AttentionChunk(_)
+        )
     }
 
     /// The tokens of packed sequences, when the file packs them.
@@ -433,7 +401,10 @@ impl Reader<'_> {
                 (scan.state_layout, spec.common().head_k, scan.head_v)
             }
             Spec::Recurrent(spec) => (spec.step.state_layout, spec.step.head_k, spec.step.head_v),
-            _ => return None,
+            Spec::ConvStep(_)
+            | Spec::ConvChunk(_)
+            | Spec::Attention(_)
+            | Spec::AttentionChunk(_) => return None,
         };
         let is_state = matches!(buffer.role, Role::State | Role::NextState);
         let turned = known == Known::KFirst && state_layout == StateLayout::VFirst;
