@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use safetensors::{Dtype, tensor::TensorView};
 use serde_json::Value;
 use wavesmith::{emitted, pipeline};
 
@@ -184,6 +185,40 @@ fn files_of_token_sequences_are_run_and_compared() {
     ends(&["run", &scan, "--inputs", &packed], 2, &["gk", "is missing"]);
     let said = ["run", &tile, &scan, "--inputs", &packed, "--problem", "lengths=164"];
     ends(&said, 2, &["lengths=164", "31,69,1,63"]);
+}
+
+/// With heads of one, [5, 1] of a beta could be five tokens or five sequences; q says which.
+#[test]
+fn tokens_without_a_batch_axis_are_one_sequence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let spec = std::fs::read_to_string(library("kda_chunk_fused")).expect("a spec");
+    let one_head = spec.replace("heads = 8", "heads = 1") + "initial_state = false\n";
+    std::fs::write(path("spec.toml"), one_head).expect("a file");
+    let bf16 = |value: f32| half::bf16::from_f32(value).to_le_bytes();
+    let rows: Vec<u8> =
+        (0..640).flat_map(|i: i32| bf16((i * 37 % 64 - 32) as f32 / 256.0)).collect();
+    let gates = (-0.1f32).to_le_bytes().repeat(640);
+    let beta = bf16(0.5).repeat(5);
+    for batch in [[].as_slice(), &[1]] {
+        let view = |name, dtype, dims: &[usize], bytes| {
+            let shape = [batch, dims].concat();
+            (name, TensorView::new(dtype, shape, bytes).expect("a tensor of that size"))
+        };
+        let views = [
+            view("q", Dtype::BF16, &[5, 1, 128], &rows),
+            view("k", Dtype::BF16, &[5, 1, 128], &rows),
+            view("v", Dtype::BF16, &[5, 1, 128], &rows),
+            view("g", Dtype::F32, &[5, 1, 128], &gates),
+            view("beta", Dtype::BF16, &[5, 1], &beta),
+        ];
+        safetensors::serialize_to_file(views, None, &folder.path().join("inputs")).expect("a file");
+        let sizes = ["--problem", "batch=1", "--problem", "tokens=5"];
+        let run = ["run", &path("spec.toml"), "--inputs", &path("inputs")];
+        let report = json(&[run.as_slice(), &sizes].concat());
+        assert_eq!(report["problem"]["lengths"], serde_json::json!([5]));
+        passed(&report, &["o", "ht"]);
+    }
 }
 
 /// The file with elements of a tensor replaced.

@@ -79,7 +79,10 @@ pub fn read(path: &Path, job: &Job) -> Result<FileProblem, TensorFileError> {
     let metadata = header.metadata().clone().unwrap_or_default();
     let file = SafeTensors::deserialize(&bytes).map_err(format)?;
     let (name, job) = (job.name(), &job.with_token_major_rows());
-    let reader = Reader { path, name, job, lead: job.lead(), file, sizes: BTreeMap::new() };
+    let sizes = BTreeMap::new();
+    let mut reader =
+        Reader { path, name, job, lead: job.lead(), file, sizes, has_batch_axis: false };
+    reader.has_batch_axis = reader.has_batch_axis()?;
     reader.refuse_other_problems(&metadata)?;
     reader.problem(metadata.get("scale").cloned())
 }
@@ -100,6 +103,8 @@ struct Reader<'a> {
     file: SafeTensors<'a>,
     /// Problem parameter → value and the tensor that fixed it.
     sizes: BTreeMap<&'static str, (usize, String)>,
+    /// Whether rows of tokens have the axis of the batch before them.
+    has_batch_axis: bool,
 }
 
 impl Reader<'_> {
@@ -317,6 +322,21 @@ impl Reader<'_> {
         Ok(format!("lengths={}", words.join(",")))
     }
 
+    /// The first tensor of tokens says it: with heads of one, [5, 1] of another could be five tokens or five sequences.
+    fn has_batch_axis(&self) -> Result<bool, TensorFileError> {
+        let signature = self.job.signature();
+        let is_rows = |buffer: &BufferArgument| {
+            buffer.access != Access::WriteOnly
+                && buffer.shape.first().is_some_and(|axis| axis.extent == Extent::Tokens)
+        };
+        let Some((argument, buffer)) = signature.buffers().find(|(_, buffer)| is_rows(buffer))
+        else {
+            return Ok(false);
+        };
+        let (name, _) = self.find(argument, "")?;
+        Ok(self.view(&name)?.shape().len() > buffer.shape.len())
+    }
+
     /// A tensor's axes as the kernel counts them. Prefill kernels take all tokens as one axis, files may have the
     /// batch before it, and may leave the axis of a head's only gate out.
     fn kernel_dims(
@@ -331,7 +351,8 @@ impl Reader<'_> {
         let mut dims = dims.to_vec();
         let has_unit = buffer.shape.last().is_some_and(|axis| axis.extent == Extent::Fixed(1));
         let of_tokens = buffer.shape[0].extent == Extent::Tokens;
-        let axes = buffer.shape.len() - usize::from(has_unit) + usize::from(of_tokens);
+        let has_batch = of_tokens && self.has_batch_axis;
+        let axes = buffer.shape.len() - usize::from(has_unit) + usize::from(has_batch);
         if has_unit && dims.len() == axes {
             dims.push(1);
         }
@@ -341,7 +362,7 @@ impl Reader<'_> {
         {
             dims = vec![heads as usize, channels as usize];
         }
-        if of_tokens && dims.len() == buffer.shape.len() + 1 {
+        if has_batch && dims.len() == buffer.shape.len() + 1 {
             let (batch, tokens) = (dims.remove(0), dims[0]);
             self.fix("batch", batch, name)?;
             self.fix("tokens", tokens, name)?;
