@@ -1,7 +1,8 @@
 //! A variant's name and hash.
 //!
 //! The name is the kernel's symbol and the key of its goldens: `<family>_decode_step` or `conv_step`, then
-//! one token a field in the order of the kernel's field table. Fields at their default are left out of name and hash,
+//! one token a field in the order of the kernel's field table; a name that gets longer than symbols and files may be ends
+//! in a hash of what is left out of it. Fields at their default are left out of name and hash,
 //! so a new field with a default moves neither. Every other field that changes code is in both. The
 //! target is in the hash but not in the name: the same variant exists for every target, and golden
 //! records and code objects carry the target beside the name.
@@ -13,15 +14,18 @@ use crate::choice::Choice;
 use crate::field::{Field, InName, Settings, Value};
 use crate::spec::Spec;
 
+/// Longest name, in bytes. Kernel IR takes 200, of which a probe's name needs some behind it.
+const LONGEST: usize = 168;
+
 impl Spec {
     /// The fields that deviate from a default or have none, in the order of the kernel's field table.
     pub fn deviations(&self) -> Vec<(&'static Field, Value)> {
         deviations(self.kernel().fields(), &self.settings(), self.target())
     }
 
-    /// The variant's name, which is also the kernel's symbol: `[a-z0-9_]+`.
+    /// The variant's name, which is also the kernel's symbol: `[a-z0-9_]+`, at most 168 bytes.
     pub fn name(&self) -> String {
-        joined(self.operation(), &self.deviations())
+        shortened(joined(self.operation(), &self.deviations()))
     }
 
     /// Family and kernel, the family once where the kernel is named after it.
@@ -57,12 +61,27 @@ pub(crate) fn joined(operation: String, deviations: &[(&'static Field, Value)]) 
     [operation].into_iter().chain(tokens).collect::<Vec<_>>().join("_")
 }
 
+/// A name of at most [`LONGEST`] bytes; a longer one keeps its first tokens and ends in 16 digits of its SHA-256.
+fn shortened(name: String) -> String {
+    const DIGITS: usize = 16;
+    if name.len() <= LONGEST {
+        return name;
+    }
+    let start = &name[..LONGEST - DIGITS];
+    let whole_tokens = start.rfind('_').unwrap_or(start.len() - 1);
+    let digest = digits(&Sha256::digest(name.as_bytes()));
+    format!("{}_{}", &start[..whole_tokens], &digest[..DIGITS])
+}
+
 /// SHA-256 over the kernel's name and its deviating fields.
 pub(crate) fn hash(kernel: &str, deviations: &[(&'static Field, Value)]) -> String {
     let mut lines = vec![format!("kernel=\"{kernel}\"\n")];
     lines.extend(deviations.iter().map(|(field, value)| format!("{}={value}\n", field.key)));
     lines.sort();
-    let digest = Sha256::digest(lines.concat().as_bytes());
+    digits(&Sha256::digest(lines.concat().as_bytes()))
+}
+
+fn digits(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -27,7 +27,8 @@ fn exercise(text: &str) {
 fn exercise_spec(spec: &Spec) {
     let violations = spec.check();
     assert!(violations.iter().all(|violation| !violation.to_string().is_empty()));
-    let _ = (spec.name(), spec.spec_hash(), spec.facts());
+    assert!(spec.name().len() <= 168, "{}", spec.name());
+    let _ = (spec.spec_hash(), spec.facts());
     let problem = spec.problem::<&str>(&[]).expect("defaults are within their limits");
     match spec.plan(&problem) {
         // Rows of very many heads reach the limit of a tensor within the default tokens.

@@ -230,6 +230,54 @@ fn names_are_symbols_that_lead_with_the_operation() {
     }
 }
 
+/// A fused kernel most of whose fields deviate; its tokens are longer than a symbol may be.
+const LONG: &str = r#"
+schema = 1
+kind = "spec"
+kernel = "chunk_fused"
+family = "kda"
+target = "gfx950"
+accuracy = "f16"
+gate = "bounded_sigmoid"
+gate_lower_bound_nats = -4.9
+decay = "fixed_offset"
+key_heads = 1
+value_heads = 2
+head_map = "grouped"
+head_k = 64
+dtype = "bf16"
+chunk = 16
+head_v = 64
+state_layout = "k_first"
+layout = "strided"
+varlen = true
+initial_state = false
+qk_l2norm = true
+beta = "twice_sigmoid"
+beta_dtype = "f32"
+checked = true
+lds_overlay = true
+prefetch = false
+dt_bias = false
+final_state = false
+value_bound = 1000.0
+pad_dk = 16
+pad_cb = 16
+"#;
+
+#[test]
+fn long_names_end_in_a_hash() {
+    let name = |text: &str| parse_spec("long.toml", text).expect("readable").name();
+    let names = [name(LONG), name(&LONG.replace("pad_cb = 16", "pad_cb = 24"))];
+    assert_ne!(names[0], names[1]);
+    for name in names {
+        assert!(name.starts_with("kda_chunk_fused_f16_vb1000_bounded_"), "{name}");
+        let (_, hash) = name.rsplit_once('_').expect("tokens");
+        assert!(name.len() <= 168 && hash.len() == 16, "{name}");
+        assert!(hash.chars().all(|digit| digit.is_ascii_hexdigit()), "{name}");
+    }
+}
+
 #[test]
 fn defaults_move_neither_name_nor_hash() {
     let spelt =
