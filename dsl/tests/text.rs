@@ -1,11 +1,23 @@
 //! The text form: every valid kernel survives it, and no text at all breaks the parser or the verifier.
 
+use isa::Target;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use wavesmith_dsl::ir::Kernel;
 use wavesmith_dsl::text::{parse, print, print_with_locations};
 use wavesmith_dsl::verify::verify;
 
+// The programs are shared with tests to which the crate has that name.
+extern crate wavesmith_dsl as dsl;
+
+#[allow(dead_code, reason = "tests that run the programs use all of it")]
 mod random;
+
+/// The program of a stream of choices, of which the first is the target.
+fn kernel(choices: &[u8]) -> Kernel {
+    let (first, rest) = choices.split_first().unwrap_or((&0, &[]));
+    random::program(Target::ALL[usize::from(*first) % 2], rest)
+}
 
 /// A change to a text.
 #[derive(Clone, Debug)]
@@ -61,7 +73,7 @@ fn edited(text: &str, edit: &Edit) -> String {
 proptest! {
     #[test]
     fn valid_kernels_survive_the_text_form(choices in vec(any::<u8>(), 0..300)) {
-        let kernel = random::kernel(&choices);
+        let kernel = kernel(&choices);
         let text = print(&kernel);
         let back = parse(&text).unwrap();
         prop_assert_eq!(&back, &kernel);
@@ -72,7 +84,7 @@ proptest! {
 
     #[test]
     fn damaged_text_is_refused_or_means_something(choices in vec(any::<u8>(), 0..200), edits in edits()) {
-        let text = edits.iter().fold(print(&random::kernel(&choices)), |text, edit| edited(&text, edit));
+        let text = edits.iter().fold(print(&kernel(&choices)), |text, edit| edited(&text, edit));
         if let Ok(kernel) = parse(&text) {
             // What the verifier accepts is canonical up to comments, spaces and the spelling of numbers.
             if verify(&kernel).is_ok() {
@@ -95,8 +107,11 @@ fn random_kernels_nest_and_vary() {
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 56) as u8
     };
-    let choices: Vec<u8> = (0..4000).map(|_| next()).collect();
-    let text = print(&random::kernel(&choices));
+    let texts = (0..20).map(|_| {
+        let choices: Vec<u8> = (0..300).map(|_| next()).collect();
+        print(&kernel(&choices))
+    });
+    let text: String = texts.collect();
     for part in [
         "for ",
         "} else {",

@@ -1,19 +1,100 @@
-//! One random program three ways: by the interpreter of kernel IR, and its code by each back end on the emulator.
+//! Random programs three ways: by the interpreter of kernel IR, and their code by each back end on the emulator.
+
+use std::cell::RefCell;
 
 use dsl::interpret::{Argument, run};
 use dsl::ir::{Access, Kernel, ParamKind, Scalar};
+use emit::gcn::{self, Cause, Options};
+use isa::Target;
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 use runtime::{Arg, Buffer, BufferAccess, BufferRequest, Device, EmulatedDevice, Fill, LaunchDims};
 
-use super::author::{GROUPS, INPUTS, MATRICES, RESULTS};
+use super::program::{GROUPS, INPUTS, MATRICES, RESULTS, program};
 use super::random::Random;
 
 const GRID: [u32; 3] = [GROUPS, 1, 1];
 
 /// What every buffer holds after the program.
-pub type Results = Vec<(String, Vec<u8>)>;
+type Results = Vec<(String, Vec<u8>)>;
+
+/// Which programs are compared.
+#[derive(Clone, Copy)]
+pub struct Search {
+    /// Fixes them.
+    pub seed: u64,
+    pub programs: u32,
+    /// Longest stream of choices.
+    pub most_choices: usize,
+    /// One in so many goes through LLVM too, where there is LLVM.
+    pub llvm_every: u64,
+}
+
+/// How many programs were alike.
+#[derive(Clone, Copy, Default)]
+pub struct Counts {
+    pub compared: u32,
+    pub by_llvm: u32,
+    /// Programs that need more registers than there are.
+    pub refused: u32,
+}
+
+impl Search {
+    /// Compares programs of random choices; of the first that differs, the smallest that still does.
+    pub fn run(self, target: Target) -> Result<Counts, String> {
+        let config = Config {
+            cases: self.programs,
+            rng_seed: RngSeed::Fixed(self.seed),
+            failure_persistence: None,
+            ..Config::default()
+        };
+        let counts = RefCell::new(Counts::default());
+        let streams = (vec(any::<u8>(), 0..self.most_choices), any::<u64>());
+        let result = TestRunner::new(config).run(&streams, |(choices, seed)| {
+            let by_llvm = cfg!(feature = "llvm") && seed.is_multiple_of(self.llvm_every);
+            let is_compiled = compare(&program(target, &choices), seed, by_llvm)?;
+            let mut counts = counts.borrow_mut();
+            counts.compared += u32::from(is_compiled);
+            counts.by_llvm += u32::from(by_llvm);
+            counts.refused += u32::from(!is_compiled);
+            Ok(())
+        });
+        match result {
+            Ok(()) => Ok(counts.into_inner()),
+            Err(TestError::Abort(reason)) => Err(reason.to_string()),
+            Err(TestError::Fail(reason, (choices, seed))) => {
+                let text = dsl::print(&program(target, &choices));
+                Err(format!("{reason}; inputs {seed} of\n{text}"))
+            }
+        }
+    }
+}
+
+/// Compares a program's results; `false` if it needs more registers than there are.
+#[cfg_attr(not(feature = "llvm"), allow(unused_variables, reason = "there is no LLVM to ask"))]
+fn compare(kernel: &Kernel, seed: u64, by_llvm: bool) -> Result<bool, TestCaseError> {
+    let arguments = arguments(kernel, seed);
+    let wanted = interpreted(kernel, &arguments);
+    let agrees = |name: &str, code_object: &[u8]| {
+        let difference = emulated(kernel, code_object, &arguments)
+            .and_then(|got| difference(&wanted, &got).map_or(Ok(()), Err));
+        difference.map_err(|difference| TestCaseError::fail(format!("{name}: {difference}")))
+    };
+    #[cfg(feature = "llvm")]
+    if by_llvm {
+        let made = emit::llvm::compile(kernel, &emit::llvm::Options::default());
+        agrees("llvm", &made.map_err(|error| TestCaseError::fail(error.to_string()))?.code_object)?;
+    }
+    match gcn::compile(kernel, &Options { check: true, ..Options::default() }) {
+        Ok(artefacts) => agrees("gcn", &artefacts.code_object).map(|()| true),
+        Err(error) if matches!(error.cause, Cause::Registers { .. }) => Ok(false),
+        Err(error) => Err(TestCaseError::fail(error.to_string())),
+    }
+}
 
 /// Inputs of a program: numbers of many magnitudes, words, whole numbers from 0 to 3, zeros where it writes.
-pub fn arguments(kernel: &Kernel, seed: u64) -> Vec<Argument> {
+fn arguments(kernel: &Kernel, seed: u64) -> Vec<Argument> {
     let mut words = Random::new(seed, "arguments");
     let mut next = move || words.bits() >> 32;
     let number = |random: u64| {
@@ -53,7 +134,7 @@ fn whole(elem: Scalar, number: u64) -> [u8; 2] {
 }
 
 /// By the interpreter.
-pub fn interpreted(kernel: &Kernel, arguments: &[Argument]) -> Results {
+fn interpreted(kernel: &Kernel, arguments: &[Argument]) -> Results {
     let mut arguments = arguments.to_vec();
     run(kernel, GRID, &mut arguments).unwrap_or_else(|fault| panic!("{fault}"));
     let buffers = kernel.params.iter().zip(arguments).filter_map(|(param, argument)| {
@@ -116,7 +197,7 @@ fn allocated(device: &mut EmulatedDevice, label: &str, kind: ParamKind, bytes: &
 
 /// NaNs are one NaN: no one promises their payload.
 fn canonical(name: &str, mut bytes: Vec<u8>) -> Vec<u8> {
-    if name == "out_numbers" {
+    if ["out_numbers", "kept"].contains(&name) {
         for word in bytes.chunks_exact_mut(4) {
             let number = f32::from_le_bytes([word[0], word[1], word[2], word[3]]);
             if number.is_nan() {
@@ -125,17 +206,6 @@ fn canonical(name: &str, mut bytes: Vec<u8>) -> Vec<u8> {
         }
     }
     bytes
-}
-
-/// Whether a code object does what the interpreter does; if not, what it does.
-pub fn agrees(
-    kernel: &Kernel,
-    code_object: &[u8],
-    arguments: &[Argument],
-    wanted: &Results,
-) -> Result<(), String> {
-    let got = emulated(kernel, code_object, arguments)?;
-    difference(wanted, &got).map_or(Ok(()), Err)
 }
 
 /// The first place where two results differ, in words.

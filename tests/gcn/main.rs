@@ -1,13 +1,14 @@
 //! The GCN back end on the emulator: every library spec against float64 and, bit by bit, against the host twin and the
 //! LLVM back end; its code objects through other readers; kernels that are written to break it.
 
-mod author;
 mod budget;
 mod differential;
 mod explain;
 mod kernels_by_hand;
 mod library;
 mod objects;
+#[path = "../../dsl/tests/random/mod.rs"]
+mod program;
 mod programs;
 mod quality;
 #[path = "../instances/random.rs"]
