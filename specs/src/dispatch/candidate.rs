@@ -96,9 +96,9 @@ const PER_CHANNEL: &[ChunkGateKind] =
 /// Gates of one a head.
 const PER_HEAD: &[ChunkGateKind] = &[ChunkGateKind::LogDecayPerHead, ChunkGateKind::Softplus];
 
-const SPLIT_EVIDENCE: &str = "two launches: tiles of all chunks in parallel, then the state, whose workgroups wait for no tile; o at the floor of a bf16 output (tests/chunk_prefill); counts beside the fused kernel's: CASE_STUDY.md, section 7";
+const SPLIT_EVIDENCE: &str = "two launches: tiles of all chunks in parallel, then the state, whose workgroups wait for no tile; what its accuracy form reaches: docs/kernels/kda.md, Verdicts; counts beside the fused kernel's: CASE_STUDY.md, section 7";
 const FUSED_EVIDENCE: &str = "one launch, no workspace, fewer bytes; counts beside the split kernels': CASE_STUDY.md, section 7";
-const GDN_SPLIT_EVIDENCE: &str = "two launches: tiles of all chunks in parallel, then the state, whose workgroups wait for no tile; o at the floor of a bf16 output (tests/chunk_prefill); counts beside the fused kernel's: docs/kernels/kda.md, What it costs (cargo bench --bench chunk_cost)";
+const GDN_SPLIT_EVIDENCE: &str = "two launches: tiles of all chunks in parallel, then the state, whose workgroups wait for no tile; what its accuracy form reaches: docs/kernels/kda.md, Verdicts; counts beside the fused kernel's: docs/kernels/kda.md, What it costs (cargo bench --bench chunk_cost)";
 const GDN_FUSED_EVIDENCE: &str = "one launch, no workspace, fewer bytes; counts beside the split kernels': docs/kernels/kda.md, What it costs (cargo bench --bench chunk_cost)";
 const SUB_CHUNKS_EVIDENCE: &str = "right for gates of any size, since each pair of rows inside a sub-chunk has its own decay; several times the exponentials of an anchor (cargo bench --bench chunk_cost)";
 
